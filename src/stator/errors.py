@@ -1,0 +1,62 @@
+"""The one exception root, the exit codes, and the shape every problem report has.
+
+A problem says what is wrong, where (file and line), why, and what to do. Library exceptions are translated to
+these where the library is used, so that nothing above has to know the library.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import msgspec
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command; `UNDECIDED` wins over `OK`, never over `FINDINGS`."""
+
+    OK = 0
+    FINDINGS = 1
+    USAGE = 2
+    UNDECIDED = 3
+
+
+class Position(msgspec.Struct, frozen=True, order=True):
+    """A place in a source: file name (`-` for standard input), 1-based line and column (0: unknown)."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        """`file:line`, the form editors and terminals turn into a link."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with the input."""
+
+    what: str
+    position: Position | None = None
+    why: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """One paragraph: `where: what: why`, then the remedy on its own line."""
+        where = f"{self.position}: " if self.position else ""
+        why = f": {self.why}" if self.why else ""
+        remedy = f"\n  do: {self.remedy}" if self.remedy else ""
+        return f"{where}{self.what}{why}{remedy}"
+
+
+class StatorError(Exception):
+    """Root of all errors this package raises on purpose; carries one or more problems."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class InvalidInputError(StatorError):
+    """The sources cannot be used as they are. Carries every problem found, not only the first."""

@@ -1,0 +1,1 @@
+"""Run a rendered graph as processes on one machine."""

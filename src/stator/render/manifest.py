@@ -1,0 +1,80 @@
+"""What rendering returns: Kubernetes objects, and for everything in them who put it there."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from stator.compat import Finding
+from stator.errors import Position
+from stator.versions import ResolvedVersion, Version
+
+Layer = Literal["infrastructure", "type-default", "graph", "component", "backend", "repair"]
+Subject = Literal["env", "env-from", "flag", "probe"]
+
+
+class Setter(msgspec.Struct, frozen=True):
+    """Who set something: the layer, a detail in words (`worker default, runtime >= 1.5.0`; a rule id), and where."""
+
+    layer: Layer
+    detail: str = ""
+    position: Position | None = None
+    value: str = ""
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """The history of one env entry, envFrom source, flag or probe of one container.
+
+    `setter` won; `replaced` are the ones it beat, lowest layer first. `value` of a setter is the text to show: the
+    literal, or the reference (`secretKeyRef hf/token`), never a secret's content.
+    """
+
+    container: str
+    subject: Subject
+    name: str
+    setter: Setter
+    replaced: tuple[Setter, ...] = ()
+
+
+class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
+    """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included."""
+
+    name: str
+    type: str
+    backend: str
+    version: ResolvedVersion
+    workload: dict[str, Any]
+    service: dict[str, Any] | None
+    objects: tuple[dict[str, Any], ...]
+    provenance: tuple[Provenance, ...]
+    findings: tuple[Finding, ...] = ()
+    repairs: tuple[str, ...] = ()
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """A rendered graph. `objects` come in apply order and hold the components' objects too."""
+
+    graph: str
+    name: str
+    namespace: str
+    objects: tuple[dict[str, Any], ...]
+    components: tuple[RenderedComponent, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every component's findings, in component order."""
+        return tuple(finding for component in self.components for finding in component.findings)
+
+
+class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What rendering depends on besides the graph.
+
+    `operator` is the operator release whose injection is rendered; `repairs` off renders what an operator without
+    repairs would; `infrastructure_env` are core `EnvVar` objects from the operator's configuration (lowest layer).
+    """
+
+    operator: Version = Version(1, 6, 1)
+    discovery_backend: str = "kubernetes"
+    repairs: bool = True
+    infrastructure_env: tuple[dict[str, Any], ...] = ()
