@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stator.errors import InvalidInputError, Problem, StatorError
+from stator.errors import InvalidInputError, Problem
 from stator.model import Component, Graph
-from stator.model.commandline import CommandLine
+from stator.model.commandline import CommandLine, read_command_line
 from stator.render import names, nixl, rbac, unrendered
 from stator.render.backend import backends_of
 from stator.render.container import main_container
@@ -15,12 +15,11 @@ from stator.render.defaults import command_of, defaults_of
 from stator.render.generation import worker_hash
 from stator.render.manifest import Manifest, NotRendered, RenderedComponent, RenderOptions
 from stator.render.metadata import pod_annotations, workload_labels
-from stator.render.pending import read_command_line, resolve
 from stator.render.pod import pod_spec
 from stator.render.repair import repaired
 from stator.render.service import service
 from stator.render.workload import deployment
-from stator.versions import ResolvedVersion
+from stator.versions import InvalidVersionError, ResolvedVersion, resolve
 
 _DEFAULTS = RenderOptions()
 
@@ -74,7 +73,7 @@ def _version(graph: Graph, component: Component, problems: list[Problem]) -> Res
     """The component's runtime version; a bad override is a problem at its line, not an old runtime."""
     try:
         return resolve(component.runtime_version_override, component.main.get("image"))
-    except StatorError as error:
+    except InvalidVersionError as error:
         position = graph.locate(*component.path, "runtimeVersionOverride")
         problems.extend(
             Problem(what=problem.what, position=position, why=problem.why, remedy=problem.remedy)
