@@ -18,8 +18,10 @@ import yaml
 _FIRST = {
     key: rank
     for rank, key in enumerate(
-        ("apiVersion", "kind", "metadata", "name", "namespace", "image", "command", "args")
-        + ("httpGet", "tcpSocket", "grpc", "exec")
+        [
+            *("apiVersion", "kind", "metadata", "name", "namespace", "image", "command", "args"),
+            *("httpGet", "tcpSocket", "grpc", "exec"),
+        ]
     )
 }
 _PLAIN = re.compile(r"-{0,2}[A-Za-z/][-A-Za-z0-9_./]*(?:[:=,@+ ][-A-Za-z0-9_./]+)*|[0-9]+(?:%|[KMGT]i)")
