@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stator.model.documents import Document, Path
-from stator.model.resources import Component, Graph, Origin
+from stator.model.resources import AlphaOnly, Component, Graph, Origin
 
 # Known fields that have no attribute of their own.
 COMPONENT_OTHER = (
@@ -54,8 +54,8 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
     )
 
 
-def component(value: Mapping[str, Any], path: Path) -> Component:
-    """A component in the v1beta1 shape."""
+def component(value: Mapping[str, Any], path: Path, alpha: AlphaOnly = AlphaOnly()) -> Component:  # noqa: B008 (immutable)
+    """The component a value of the v1beta1 shape describes; `path` is where the graph has it."""
     size = value.get("sharedMemorySize")
     return Component(
         name=value["name"],
@@ -67,4 +67,5 @@ def component(value: Mapping[str, Any], path: Path) -> Component:
         global_dynamo_namespace=value.get("globalDynamoNamespace", False),
         shared_memory_size=None if size is None else str(size),
         other={name: value[name] for name in COMPONENT_OTHER if name in value},
+        alpha=alpha,
     )

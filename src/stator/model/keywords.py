@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stator.model.documents import Path
-from stator.model.resources import MAIN
+from stator.model.resources import FRONTEND_SIDECAR, MAIN
 
 _IMAGE_REMEDY = "name the runtime image, for example nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.6.1"
 
@@ -146,11 +146,15 @@ def _alpha_images(service: Mapping[str, Any]) -> Iterator[Breach]:
     if not main.get("image"):
         yield Breach(("extraPodSpec", "mainContainer", "image"), "is required", _IMAGE_REMEDY)
     yield from _container_images(("extraPodSpec",), spec)
+    taken = {MAIN: "extraPodSpec.mainContainer"}
+    if "frontendSidecar" in service:
+        taken[FRONTEND_SIDECAR] = "frontendSidecar"
     containers = spec.get("containers", [])
     for index, container in enumerate(containers if isinstance(containers, list) else ()):
-        if isinstance(container, dict) and container.get("name") == MAIN:
-            what = f'"{MAIN}" is the name of the main container'
-            yield Breach(("extraPodSpec", "containers", index, "name"), what, "write it as extraPodSpec.mainContainer")
+        name = container.get("name") if isinstance(container, dict) else None
+        if isinstance(name, str) and (field := taken.get(name)):
+            what = f'"{name}" is the name of the container that {field} describes'
+            yield Breach(("extraPodSpec", "containers", index, "name"), what, f"write it as {field}, or rename it")
 
 
 def _container_images(path: Path, spec: Mapping[str, Any]) -> Iterator[Breach]:

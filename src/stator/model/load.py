@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, TextIO
 
 from stator.errors import InvalidInputError, Position, Problem
-from stator.model import beta
+from stator.model import alpha, beta
 from stator.model.configuration import config_map, secret
 from stator.model.documents import Document
 from stator.model.identity import GRAPH_KINDS, Identity, identify, identity_problems, schema_of
@@ -88,7 +88,7 @@ class _Collected:
 
     def take(self, document: Document, value: Mapping[str, Any], identity: Identity) -> None:
         if identity.kind in GRAPH_KINDS:
-            convert = beta.graph
+            convert = alpha.graph if value["apiVersion"].endswith("/v1alpha1") else beta.graph
             self.graphs.append(convert(document, value, identity.namespace))
         elif identity.kind == "ConfigMap":
             self.config_maps[identity.namespace, identity.name] = config_map(value)
