@@ -111,7 +111,7 @@ def _process(argv: Sequence[_Argument], *, in_shell: bool, depth: int) -> Comman
 
 
 def _started_by(argv: Sequence[_Argument], *, in_shell: bool, depth: int) -> CommandLine:
-    """What a program that is neither an interpreter nor inert starts, where an interpreter plainly stands in its argv."""
+    """What a program that is neither interpreter nor inert starts, if an interpreter plainly stands in its argv."""
     first = argv[0]
     inner = next((index for index, word in enumerate(argv) if index and _starts_process(word)), None)
     found = _process(argv[inner:], in_shell=in_shell, depth=depth) if inner else CommandLine()
