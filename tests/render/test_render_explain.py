@@ -16,14 +16,12 @@ def test_a_line_says_what_who_where_and_what_it_replaced() -> None:
     [line] = [line for line in text.splitlines() if "DYN_SYSTEM_PORT" in line]
     assert (
         line.split()
-        == (
-            "main env DYN_SYSTEM_PORT 9999 component: Worker at graph.yaml:15 replaced '9090' type-default: worker default"
-        ).split()
+        == ["main", "env", "DYN_SYSTEM_PORT", "9999", "component:", "Worker", "at", "graph.yaml:15", "replaced", "'9090'", "type-default:", "worker", "default"]
     )
 
 
 def test_sources_flags_and_probes_are_there() -> None:
-    """envFrom sources with their prefix, the replaced command and the probes have lines of their own."""
+    """EnvFrom sources with their prefix, the replaced command and the probes have lines of their own."""
     text = explain_text([render(worker("envFrom:\n- {prefix: HF_, secretRef: {name: s}}"))])
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "main envFrom secretRef s prefix HF_ component: Worker at graph.yaml:15" in lines
