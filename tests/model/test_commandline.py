@@ -76,7 +76,7 @@ def test_a_shell_script_shows_its_module_and_arguments(script: str) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_real_shell_agrees(script: str, tmp_path: Path) -> None:
-    """bash hands the interpreter the arguments that reading the script predicts."""
+    """Bash hands the interpreter the arguments that reading the script predicts."""
     python, seen = tmp_path / "python3", tmp_path / "seen"
     python.write_text(f"#!/bin/sh\nprintf '%s\\0' \"$@\" > {seen}\n")
     python.chmod(0o755)
