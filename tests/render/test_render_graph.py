@@ -146,3 +146,49 @@ def test_a_component_deployment_of_a_graph_uses_the_graphs_account() -> None:
     assert (env["DYN_NAMESPACE"], env["DYN_NAMESPACE_WORKER_SUFFIX"]) == ("ns-chat", "0123abcd")
     labels = manifest.components[0].workload["metadata"]["labels"]
     assert labels["nvidia.com/dynamo-namespace"] == "preserved"
+
+
+def test_what_only_v1alpha1_can_say_is_honoured_or_named() -> None:
+    """A service's own labels and annotations stand between graph and pod; its sub-type is a label; ingress is named."""
+    manifest = render("""
+    apiVersion: nvidia.com/v1alpha1
+    kind: DynamoGraphDeployment
+    metadata: {name: g, namespace: ns}
+    spec:
+      labels: {a: graph, b: graph, c: graph}
+      services:
+        Prefill:
+          componentType: worker
+          subComponentType: prefill
+          labels: {a: service, b: service}
+          annotations: {nvidia.com/deployment-strategy: Recreate}
+          ingress: {enabled: true, host: h}
+          extraPodMetadata: {labels: {a: pod}}
+          extraPodSpec: {mainContainer: {image: "reg/sglang-runtime:1.5.1"}}
+    """)
+    workload = manifest.components[0].workload
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    assert [labels[key] for key in "abc"] == ["pod", "service", "graph"]
+    assert labels["nvidia.com/dynamo-component-type"] == "prefill"
+    assert labels["nvidia.com/dynamo-sub-component-type"] == "prefill"
+    assert workload["spec"]["strategy"] == {"type": "Recreate"}
+    assert [note.path for note in manifest.all_not_rendered] == ["spec.components[0].ingress"]
+    assert [str(note.position) for note in manifest.all_not_rendered] == ["-:13"]
+
+
+def test_a_free_type_has_to_be_a_label_value() -> None:
+    """v1alpha1 takes any string for a type, a label does not."""
+    text = """
+    apiVersion: nvidia.com/v1alpha1
+    kind: DynamoGraphDeployment
+    metadata: {name: g, namespace: ns}
+    spec:
+      services:
+        Router:
+          componentType: {}
+          extraPodSpec: {mainContainer: {image: i}}
+    """
+    assert problems(text.replace("{}", "my router", 1)) == [
+        ("-:8", 'component Router: the type "my router" cannot be a label value')
+    ]
+    assert render(text.replace("{}", "router", 1)).components[0].type == "router"

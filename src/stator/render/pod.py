@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from stator.model import MAIN
-from stator.render import rbac
+from stator.render import rbac, unrendered
 from stator.render.context import Context, copied
 from stator.render.defaults import Defaults
 from stator.render.manifest import NotRendered
@@ -137,4 +137,4 @@ def _ordered(volumes: list[Json], mounts: list[Json]) -> list[Json]:
 
 
 def _path(context: Context, field: str) -> str:
-    return f"{context.component.name}: podTemplate.spec.{field}"
+    return unrendered.path_text((*context.component.path, "podTemplate", "spec", field))
