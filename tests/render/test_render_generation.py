@@ -43,7 +43,7 @@ def generation(text: str) -> str:
         ("replicas: 1", "replicas: 1\n    modelRef: {name: m}"),
         ("reg/f:1.5.1", "reg/f:1.6.1"),
         ("nvidia.com/gpu: 1", 'nvidia.com/gpu: "1"'),
-        ("{name: g, namespace: ns}", "{name: g, namespace: ns, labels: {x: y}}"),
+        ("{name: g, namespace: ns}", "{name: g, namespace: ns, labels: {a: b}}"),
         (
             "{name: g, namespace: ns}",
             "{name: g, namespace: ns, annotations: {nvidia.com/dynamo-operator-origin-version: 1.6.1}}",
@@ -62,7 +62,7 @@ def test_what_does_not_change_the_workers_pods_keeps_the_generation(old: str, ne
     ("old", "new"),
     [
         ("sglang-runtime:1.5.1", "sglang-runtime:1.5.2"),
-        ("[--model-path, m]", "[--model-path, n]"),
+        ("[--model-path, m]", "[--model-path, o]"),
         (
             "- {name: A, value: a}\n          - {name: B, value: b}",
             "- {name: B, value: b}\n          - {name: A, value: a}",
@@ -83,6 +83,13 @@ def test_what_changes_the_workers_pods_changes_the_generation(old: str, new: str
     """Image, arguments, environment and its order, metadata, namespace and kind are all part of it."""
     assert old in BASE
     assert generation(BASE.replace(old, new)) != generation(BASE)
+
+
+def test_a_label_may_move_between_graph_and_component() -> None:
+    """What counts is the label the pods get."""
+    in_graph = worker(graph="labels: {team: search}")
+    in_component = worker().replace("podTemplate:", "podTemplate:\n      metadata: {labels: {team: search}}")
+    assert generation(in_graph) == generation(in_component)
 
 
 def test_an_entry_may_move_between_graph_and_component() -> None:
@@ -111,7 +118,7 @@ def test_operator_releases_and_repairs_do_not_roll_workers() -> None:
 
 def test_the_generation_is_pinned() -> None:
     """A change of this value rolls every worker of every graph: it needs a new layout tag and a changelog entry."""
-    assert generation(BASE) == "GENERATION"
+    assert generation(BASE) == "bbade5cd"
 
 
 def test_a_graph_without_workers_has_no_generation() -> None:

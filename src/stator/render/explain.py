@@ -17,7 +17,11 @@ from stator.render.manifest import Manifest, Provenance, RenderedComponent, Sett
 SCHEMA_VERSION = 1
 
 _MASK = "***"
-_CREDENTIAL = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:$|_)|(?:^|_)AUTH(?:$|_)", re.IGNORECASE)
+_CREDENTIAL = re.compile(
+    # MAX_TOKENS and TOKENIZER are about text, not about access.
+    r"TOKEN(?!IZ|S(?:$|_))|SECRET|PASSW|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:$|_)|(?:^|_)AUTH(?:$|_)",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(r"(?:secretKeyRef|configMapKeyRef|fieldRef|resourceFieldRef|fileKeyRef) ")
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
 _SUBJECTS = {"env": "env", "env-from": "envFrom", "flag": "flag", "probe": "probe"}
