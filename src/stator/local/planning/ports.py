@@ -47,6 +47,10 @@ class PortAllocator:
             Problem(what=f"no free port between {FIRST} and {LAST}", remedy="stop a graph with `stator local down`")
         )
 
+    def reserve(self, port: int) -> bool:
+        """Take exactly `port`; False if it is not to be had."""
+        return self._take(port)
+
     def prefer(self, port: int) -> int:
         """`port` if it is free, else the next free one above it. Raises StatorError if there is none."""
         for candidate in range(port, 65536):
@@ -59,3 +63,27 @@ class PortAllocator:
             return False
         self._given.add(port)
         return True
+
+
+class PodPorts:
+    """The ports of one pod: its number in the cluster to its number here.
+
+    A pod has an address of its own in a cluster and shares this machine's here, so a port that the process is told
+    (by a variable or a flag) is moved to a free one. A port the process chooses by itself cannot be moved.
+    """
+
+    def __init__(self, allocator: PortAllocator) -> None:
+        self._allocator = allocator
+        self.moved: dict[int, int] = {}
+
+    def move(self, port: int) -> int:
+        """The local port for a port the process is told. Telling it again gives the same answer."""
+        if port in self.moved.values():
+            return port
+        if port not in self.moved:
+            self.moved[port] = self._allocator.allocate()
+        return self.moved[port]
+
+    def local(self, port: int) -> int:
+        """Where a port of this pod is found here."""
+        return self.moved.get(port, port)
