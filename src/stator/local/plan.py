@@ -199,13 +199,10 @@ def redacted(plan: LocalPlan) -> LocalPlan:
 
 def secret_values(plan: LocalPlan) -> frozenset[str]:
     """Every secret text of the plan, for removing them from what processes say about themselves."""
-    return frozenset(
-        text.secret
-        for pod in plan.pods
-        for container in (*pod.init_containers, *pod.containers)
-        for text in (*container.argv, *container.env.values())
-        if isinstance(text, SecretText)
-    )
+    containers = (container for pod in plan.pods for container in (*pod.init_containers, *pod.containers))
+    texts = (text for container in containers for text in (*container.argv, *container.env.values()))
+    files = (file.content.decode("utf-8", "replace") for pod in plan.pods for file in pod.files if file.secret)
+    return frozenset((*(text.secret for text in texts if isinstance(text, SecretText)), *files)) - {""}
 
 
 def _redacted_pod(pod: PodPlan) -> PodPlan:

@@ -8,7 +8,7 @@ Readiness and Startup Probes). Times are seconds on any monotonic clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -48,10 +48,9 @@ class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the container takes traffic: started, and the readiness probe (if any) says yes."""
         return self.started and self.failed is None and (self.readiness is None or self.readiness.result)
 
-    @property
-    def next_due(self) -> float:
-        """When the next probe is due; infinity if there is none."""
-        return min((watch.due_at for _, watch in _active(self)), default=math.inf)
+    def next_due(self, running: Collection[ProbeKind] = ()) -> float:
+        """When the next probe is due, other than those that are `running`; infinity if there is none."""
+        return min((watch.due_at for kind, watch in _active(self) if kind not in running), default=math.inf)
 
     def due(self, now: float) -> tuple[ProbeKind, ...]:
         """The probes to run now."""
