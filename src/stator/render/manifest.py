@@ -37,8 +37,23 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     replaced: tuple[Setter, ...] = ()
 
 
+class NotRendered(msgspec.Struct, frozen=True):
+    """Something the graph asks for that is not in the rendered objects, and why.
+
+    `path` is the field in the v1beta1 shape (`spec.components[1].modelRef`), or the object that is missing
+    (`ServiceAccount/ns/planner-serviceaccount`).
+    """
+
+    path: str
+    position: Position | None
+    why: str
+
+
 class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
-    """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included."""
+    """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included.
+
+    `repairs` are the ids of the rules whose repair is in the objects.
+    """
 
     name: str
     type: str
@@ -50,21 +65,34 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     provenance: tuple[Provenance, ...]
     findings: tuple[Finding, ...] = ()
     repairs: tuple[str, ...] = ()
+    not_rendered: tuple[NotRendered, ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """A rendered graph. `objects` come in apply order and hold the components' objects too."""
+    """A rendered graph. `objects` come in apply order and hold the components' objects too.
+
+    No object has owner references: rendering is pure and knows no UIDs. Whoever applies the objects adds them, with
+    the graph as controller. `generation` is the worker hash (8 hex digits), empty where there is none.
+    `not_rendered` are the graph's own; `all_not_rendered` adds the components'.
+    """
 
     graph: str
     name: str
     namespace: str
     objects: tuple[dict[str, Any], ...]
     components: tuple[RenderedComponent, ...]
+    generation: str = ""
+    not_rendered: tuple[NotRendered, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every component's findings, in component order."""
         return tuple(finding for component in self.components for finding in component.findings)
+
+    @property
+    def all_not_rendered(self) -> tuple[NotRendered, ...]:
+        """What the graph and its components ask for and do not get, the graph's first."""
+        return (*self.not_rendered, *(item for component in self.components for item in component.not_rendered))
 
 
 class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,22 @@
 """Versions: how a component's runtime version is found, ranges with holes, and the skew windows."""
 
-from stator.versions.version import ResolvedVersion, Source, Version
+from stator.versions.change import with_versions
+from stator.versions.ranges import VersionRange
+from stator.versions.resolve import resolve
+from stator.versions.version import InvalidVersionError, ResolvedVersion, Source, Version
+from stator.versions.windows import Skew, frontend_worker, operator_runtime, platform_upgrade, prefill_decode
 
-__all__ = ["ResolvedVersion", "Source", "Version"]
+__all__ = [
+    "InvalidVersionError",
+    "ResolvedVersion",
+    "Skew",
+    "Source",
+    "Version",
+    "VersionRange",
+    "frontend_worker",
+    "operator_runtime",
+    "platform_upgrade",
+    "prefill_decode",
+    "resolve",
+    "with_versions",
+]

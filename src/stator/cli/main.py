@@ -1,0 +1,78 @@
+"""The `stator` command: a group that imports a command only when it runs.
+
+`stator --help` is typed far more often than any command, and most commands need parsers and schemas it does not.
+So the group holds one line of help per command, and each command lives in a module of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from stator import __version__
+from stator.errors import ExitCode, StatorError
+
+# name -> (module that defines a click command of the same name, one line for `stator --help`)
+COMMANDS = {
+    "render": ("stator.cli.render", "Render graphs into Kubernetes objects."),
+    "up": ("stator.cli.up", "Run graphs on this machine, each part at its own version."),
+    "status": ("stator.cli.status", "Show what runs here, at which versions, and why it is not Ready."),
+    "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
+    "down": ("stator.cli.down", "Stop graphs that run here and leave nothing behind."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All command names, in the order people need them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - the table above is ours
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command list without importing any command."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="stator")
+def cli() -> None:
+    """Run LLM inference graphs whose parts are at different versions.
+
+    Exit codes: 0 fine, 1 findings (or a graph that is not Ready), 2 usage or bad input, 3 undecided.
+    """
+
+
+def main() -> None:
+    """Run the command line; every expected error ends as text on standard error and an exit code, never a traceback."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ExitCode.USAGE)
+    except StatorError as error:
+        for problem in error.problems:
+            click.echo(f"error: {problem}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader (`| head`) is gone; point stdout at nothing so that the interpreter's last flush is quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.OK)
+    sys.exit(code if isinstance(code, int) else ExitCode.OK)

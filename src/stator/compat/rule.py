@@ -1,0 +1,91 @@
+"""A rule as data: what it is about, what it says, what it repairs with, and how it is known to be true.
+
+The files are `rules/<id>-<name>.yaml`. Words live there, decisions in `predicates/`: a predicate names one of the
+rule's outcomes and fills its placeholders.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from string import Template
+from typing import Literal
+
+import msgspec
+import yaml
+
+from stator.compat.findings import Severity
+from stator.versions import Version, VersionRange
+
+
+class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a rule says in one outcome. All texts but `severity` may hold `$placeholders`.
+
+    `severity` is that of a certain outcome nobody repairs. `fix` is the piece of manifest that mends it, `repair`
+    says what a repair changes and is there for exactly the outcomes that have one.
+    """
+
+    severity: Severity
+    message: str
+    remedy: str = ""
+    fix: str = ""
+    repair: str = ""
+
+    def filled(self, **values: str) -> Wording:
+        """The same texts with every placeholder filled. Raises KeyError for one that has no value."""
+        fill = {
+            name: Template(getattr(self, name)).substitute(values) for name in ("message", "remedy", "fix", "repair")
+        }
+        return Wording(severity=self.severity, **fill)
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One check on published runtimes: which releases, how (a command of this repository, or `read`), what was seen."""
+
+    releases: str
+    how: str
+    seen: str
+    date: str
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One compatibility rule. The id is never given to another rule.
+
+    `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that are
+    looked at. `payloads` are the texts a repair uses, `page` the body of the rule's page in Markdown.
+    """
+
+    id: str
+    name: str
+    title: str
+    status: Literal["stable", "preview", "retired"]
+    since: str
+    affected: VersionRange
+    backends: tuple[str, ...]
+    roles: tuple[str, ...]
+    predicate: str
+    outcomes: dict[str, Wording]
+    payloads: dict[str, str] = {}
+    references: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    page: str = ""
+
+    def covers(self, backend: str, role: str, release: Version | None) -> bool:
+        """Whether a container is this rule's business; an unknown release may be."""
+        named = backend in self.backends and role in self.roles
+        return named and (release is None or release in self.affected)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule, by id. Read once per process: the files are part of the package."""
+    folder = resources.files("stator.compat").joinpath("rules")
+    texts = [file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".yaml")]
+    return tuple(sorted(map(read_rule, texts), key=lambda rule: rule.id))
+
+
+def read_rule(text: str) -> Rule:
+    """One rule from its file's text. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
+    document = yaml.safe_load(text)
+    document["affected"] = VersionRange.parse(document["affected"])
+    return msgspec.convert(document, Rule, from_attributes=True)
