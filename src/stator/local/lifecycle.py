@@ -43,6 +43,8 @@ _ORPHAN_GRACE = 5.0
 # What ending takes beyond the pods' own grace before a supervisor is taken for hung.
 _BEYOND_GRACE = 15.0
 
+_LOCK_PATIENCE = 5.0
+
 _POLL = 0.05
 
 
@@ -219,10 +221,19 @@ def _locked(graph: GraphDirectory) -> Iterator[int | None]:
 
 
 def _clean_up_if_dead(graph: GraphDirectory) -> bool:
-    if graph.read_supervisor() is None:
-        return False
-    with _locked(graph) as lock:
-        return lock is not None and _clean_up(graph)
+    """Clean up after a supervisor that is dead; False if there is none, or somebody else does.
+
+    A dying process keeps its lock until its last thread is gone, which may be a moment after it counts as dead.
+    """
+    deadline = time.monotonic() + _LOCK_PATIENCE
+    while (record := graph.read_supervisor()) is not None and not processes.is_alive(record.process):
+        with _locked(graph) as lock:
+            if lock is not None:
+                return _clean_up(graph)
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(_POLL)
+    return False
 
 
 def _clean_up(graph: GraphDirectory) -> bool:

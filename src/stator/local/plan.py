@@ -175,6 +175,15 @@ class Ignored(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class ComponentSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A component in words: its version with the source of it, and what the rules found and repaired."""
+
+    name: str
+    type: str
+    version: str
+    notes: tuple[str, ...] = ()
+
+
 class LocalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A graph, ready to start. `directory` is the graph's state directory (see `stator.local.state`)."""
 
@@ -183,6 +192,7 @@ class LocalPlan(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     pods: tuple[PodPlan, ...]
     services: tuple[ServicePlan, ...] = ()
+    components: tuple[ComponentSummary, ...] = ()
     adaptations: tuple[Adaptation, ...] = ()
     ignored: tuple[Ignored, ...] = ()
 

@@ -26,7 +26,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from stator.errors import Problem, StatorError
-from stator.local.plan import Adaptation, Ignored, LocalPlan, ProbeKind, redacted
+from stator.local.plan import Adaptation, ComponentSummary, Ignored, LocalPlan, ProbeKind, redacted
 
 SCHEMA_VERSION = 1
 
@@ -137,6 +137,7 @@ class GraphStatus(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     pods: tuple[PodStatus, ...] = ()
     services: tuple[ServiceStatus, ...] = ()
+    components: tuple[ComponentSummary, ...] = ()
     adaptations: tuple[Adaptation, ...] = ()
     ignored: tuple[Ignored, ...] = ()
 

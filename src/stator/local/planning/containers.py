@@ -141,8 +141,9 @@ class _Container:
 
     def _adapt_dynamo(self, env: dict[str, str]) -> None:
         for refusal in dynamo.refusals(env):
+            value = REDACTED if refusal.variable in self.secret else env.get(refusal.variable, "")
             self.notes.refuse(
-                f"{self.where}: {refusal.variable}={env.get(refusal.variable, '')}",
+                f"{self.where}: {refusal.variable}={value}",
                 position=position_of(self.context.component, self.name, refusal.variable),
                 why=refusal.why,
                 remedy=refusal.remedy,

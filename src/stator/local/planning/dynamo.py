@@ -23,7 +23,10 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A value that needs something which is not here: what it is, why it cannot be, what to do."""
+    """A variable whose value needs something that is not here: which one, why it cannot be, what to do.
+
+    The value itself is not part of it: it may come from a Secret.
+    """
 
     variable: str
     why: str
@@ -40,14 +43,14 @@ def settings(kv: str) -> dict[str, Setting]:
         "DYN_TCP_RPC_HOST": Setting("127.0.0.1", _ONE_MACHINE),
         # An interface name: releases before 1.6 do not accept an address here.
         "DYN_TCP_RESPONSE_STREAM_HOST": Setting("lo", _ONE_MACHINE),
-        "DYN_EVENT_PLANE_HOST": Setting("127.0.0.1", _ONE_MACHINE),
+        "DYN_EVENT_PLANE_HOST": Setting("127.0.0.1", f"{_ONE_MACHINE} (releases before 1.6 do not honour this)"),
         "DYN_SYSTEM_HOST": Setting("127.0.0.1", _ONE_MACHINE),
         "DYN_HTTP_HOST": Setting("127.0.0.1", _ONE_MACHINE),
         "HF_HUB_OFFLINE": Setting("1", "nothing is downloaded unless the manifest sets this to 0", replace=False),
     }
 
 
-# The values that work here; absent discovery means etcd, which is the runtimes' own default.
+# What works here, what an absent variable means to the runtimes, and what to do about anything else.
 _PLANES = {
     "DYN_DISCOVERY_BACKEND": ({"kubernetes", "file"}, "etcd", "render with the kubernetes discovery backend"),
     "DYN_REQUEST_PLANE": ({"tcp", "http"}, "tcp", "remove it, or set it to tcp"),
@@ -60,12 +63,15 @@ def refusals(env: Mapping[str, str]) -> tuple[Refusal, ...]:
     refused = []
     for variable, (possible, default, remedy) in _PLANES.items():
         value = env.get(variable) or default
+        if value in possible:
+            continue
         if value == "mem":
-            why = "with mem discovery the parts of a graph do not see each other"
+            why = "with it the parts of a graph do not see each other"
+        elif variable in env:
+            why = f"only {' and '.join(sorted(possible))} work without a service that is not on this machine"
         else:
-            why = f"{value} is a service that a local run does not start"
-        if value not in possible:
-            refused.append(Refusal(variable=variable, why=why, remedy=remedy))
+            why = f"it is not set, which means {default}, and no {default} is started on this machine"
+        refused.append(Refusal(variable=variable, why=why, remedy=remedy))
     return tuple(refused)
 
 

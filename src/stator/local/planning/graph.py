@@ -12,7 +12,7 @@ import msgspec
 
 from stator.errors import InvalidInputError
 from stator.local.kubelet.environment import PodFacts, Sources
-from stator.local.plan import ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
+from stator.local.plan import ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
 from stator.local.planning.containers import PodContext, RuntimeFacts, plan_container
 from stator.local.planning.notes import Notes
 from stator.local.planning.ports import PodPorts, PortAllocator
@@ -125,6 +125,7 @@ class _GraphPlanner:
             directory=str(self.directory),
             pods=tuple(pods),
             services=tuple(self._with_targets(service) for service in self.services),
+            components=tuple(_summary(component) for component in self.manifest.components),
             adaptations=tuple(self.notes.adaptations),
             ignored=tuple(self.notes.ignored),
         )
@@ -269,3 +270,13 @@ def _roles(spec: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[Mappi
 def _canary_rule(component: RenderedComponent) -> str:
     """The rule to name if the canary is rejected: the one rendering found to apply, repaired or not."""
     return _CANARY_RULE if any(finding.rule == _CANARY_RULE for finding in component.findings) else ""
+
+
+def _summary(component: RenderedComponent) -> ComponentSummary:
+    notes = (
+        f"{finding.rule} {finding.severity}: {finding.message}{f' ({finding.repair})' if finding.repair else ''}"
+        for finding in component.findings
+    )
+    return ComponentSummary(
+        name=component.name, type=component.type, version=str(component.version), notes=tuple(notes)
+    )

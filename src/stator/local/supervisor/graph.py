@@ -52,6 +52,7 @@ class GraphSupervisor:
             phase="Starting",
             revision=0,
             started_at=round(time.time(), 3),
+            components=plan.components,
             adaptations=plan.adaptations,
             ignored=plan.ignored,
         )

@@ -135,7 +135,8 @@ async def _exec(handler: ExecCommand, env: Mapping[str, str], directory: str) ->
 
 
 def _words(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+    """What the system says (`connection refused`), not what asyncio makes of it."""
+    return (os.strerror(error.errno) if error.errno else str(error)).lower()
 
 
 def _beginning(answer: bytes) -> str:
