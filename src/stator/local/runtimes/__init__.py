@@ -3,11 +3,13 @@
 from stator.local.runtimes.environments import Runtime, default_cache, ensure
 from stator.local.runtimes.mocker import StandIn, with_mocker
 from stator.local.runtimes.request import RuntimeRequest, UnrunnableError, resolve_runtime
+from stator.local.runtimes.uv import RuntimeUnavailableError
 from stator.local.runtimes.volumes import directories_in_use, prepare_volumes
 
 __all__ = [
     "Runtime",
     "RuntimeRequest",
+    "RuntimeUnavailableError",
     "StandIn",
     "UnrunnableError",
     "default_cache",
