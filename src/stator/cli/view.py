@@ -49,32 +49,36 @@ def graph_lines(status: GraphStatus, *, detail: bool = False) -> list[str]:
     return lines
 
 
-def follow(statuses: Iterable[GraphStatus], *, until: Callable[[GraphStatus], bool]) -> Iterator[GraphStatus]:
-    """Show each status until `until` holds, and pass each one on."""
+Statuses = tuple[GraphStatus, ...]
+
+
+def follow(statuses: Iterable[Statuses], *, until: Callable[[Statuses], bool]) -> Iterator[Statuses]:
+    """Show each state of the graphs until `until` holds, and pass each one on."""
     shower = _live if sys.stdout.isatty() else _plain
     yield from shower(statuses, until)
 
 
-def _plain(statuses: Iterable[GraphStatus], until: Callable[[GraphStatus], bool]) -> Iterator[GraphStatus]:
+def _plain(statuses: Iterable[Statuses], until: Callable[[Statuses], bool]) -> Iterator[Statuses]:
     said: dict[str, str] = {}
-    for status in statuses:
-        for pod in status.pods:
+    for graphs in statuses:
+        for pod in (pod for status in graphs for pod in status.pods):
             line = pod_line(pod)
             if said.get(pod.name) != line:
                 said[pod.name] = line
                 click.echo(line)
-        yield status
-        if until(status):
+        yield graphs
+        if until(graphs):
             return
 
 
-def _live(statuses: Iterable[GraphStatus], until: Callable[[GraphStatus], bool]) -> Iterator[GraphStatus]:
+def _live(statuses: Iterable[Statuses], until: Callable[[Statuses], bool]) -> Iterator[Statuses]:
     from rich.live import Live  # noqa: PLC0415 - a tenth of a second that only a terminal pays
     from rich.text import Text  # noqa: PLC0415
 
-    with Live(auto_refresh=False, transient=False) as live:
-        for status in statuses:
-            live.update(Text.from_ansi("\n".join(graph_lines(status))), refresh=True)
-            yield status
-            if until(status):
+    with Live(auto_refresh=False, transient=True) as live:
+        for graphs in statuses:
+            lines = [line for status in graphs for line in graph_lines(status)]
+            live.update(Text.from_ansi("\n".join(lines)), refresh=True)
+            yield graphs
+            if until(graphs):
                 return

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -96,6 +96,12 @@ def stop(graph: GraphDirectory) -> GraphStatus | None:
     return graph.read_status()
 
 
+def require_stopped(graph: GraphDirectory) -> None:
+    """Raise LocalRunError if a supervisor looks after this graph now."""
+    if is_running(graph):
+        raise _already_running(graph)
+
+
 def is_running(graph: GraphDirectory) -> bool:
     """Whether a supervisor looks after this graph now."""
     record = graph.read_supervisor()
@@ -129,24 +135,24 @@ def clean_up_dead(state: StateDirectory) -> tuple[str, ...]:
     return tuple(graph.id for graph in state.graphs() if _clean_up_if_dead(graph))
 
 
-def watch(graph: GraphDirectory, *, timeout: float | None = None, interval: float = 0.2) -> Iterator[GraphStatus]:
-    """The current status, then each newer one, until the graph is `Stopped` or `timeout` seconds have passed.
+def watch(
+    graphs: Sequence[GraphDirectory], *, timeout: float | None = None, interval: float = 0.2
+) -> Iterator[tuple[GraphStatus, ...]]:
+    """The current statuses, then all of them whenever one is newer, until every graph is `Stopped`.
 
-    Costs one `stat` per `interval` seconds. A supervisor that dies is seen: the graph is cleaned up, and its last
-    status is `Stopped`.
+    Ends earlier after `timeout` seconds. Costs one `stat` per graph and `interval` seconds. A supervisor that dies is
+    seen: the graph is cleaned up, and its last status is `Stopped`.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
-    stamp = 0
+    stamps: tuple[int, ...] = ()
     while True:
-        if (newer := graph.status_stamp()) != stamp:
-            stamp = newer
-            status = graph.read_status()
-            if status is None:
+        if (newer := tuple(graph.status_stamp() for graph in graphs)) != stamps:
+            stamps = newer
+            statuses = tuple(status for graph in graphs if (status := graph.read_status()) is not None)
+            yield statuses
+            if all(status.phase == "Stopped" for status in statuses):
                 return
-            yield status
-            if status.phase == "Stopped":
-                return
-        elif _clean_up_if_dead(graph):
+        elif any([_clean_up_if_dead(graph) for graph in graphs]):
             continue
         if deadline is not None and time.monotonic() >= deadline:
             return

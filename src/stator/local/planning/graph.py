@@ -32,12 +32,14 @@ _CANARY_RULE = "DYN101"
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """What this machine offers a graph.
 
-    `runtimes` maps an image to the environment that stands for it; `volumes` a claim name to a local directory.
+    `runtimes` maps a component's and a container's name to the environment that stands for the container's image
+    (one image may hold several runtimes: an engine's also runs the frontend); `volumes` a claim name to a local
+    directory.
     `env` is this machine's environment, of which a few entries are passed on (`HOME`, `PATH`, `LANG`, ...).
     `ignored_sidecars` are names of containers to leave out. `memory` is in bytes.
     """
 
-    runtimes: Mapping[str, RuntimeFacts]
+    runtimes: Mapping[tuple[str, str], RuntimeFacts]
     volumes: Mapping[str, Path] = {}
     env: Mapping[str, str] = {}
     ignored_sidecars: frozenset[str] = frozenset()
@@ -47,7 +49,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def here(
-        runtimes: Mapping[str, RuntimeFacts],
+        runtimes: Mapping[tuple[str, str], RuntimeFacts],
         volumes: Mapping[str, Path],
         ignored_sidecars: frozenset[str] = frozenset(),
     ) -> Machine:
@@ -191,7 +193,7 @@ class _GraphPlanner:
             image = container.get("image") or ""
             if container["name"] in self.machine.ignored_sidecars:
                 self.notes.ignore(context.component.name, f"container {container['name']}", "stator.toml ignores it")
-            elif (runtime := self.machine.runtimes.get(image)) is None:
+            elif (runtime := self.machine.runtimes.get((context.component.name, container["name"]))) is None:
                 self.notes.refuse(
                     f"component {context.component.name}: container {container['name']} cannot run here",
                     why=f"no Python environment stands for image {image!r}",
