@@ -6,9 +6,14 @@ from collections.abc import Callable
 from io import BytesIO
 
 import pytest
+from hypothesis import settings
 
 from stator.errors import InvalidInputError, Problem
 from stator.model import Inventory, load
+
+# The same examples on every run, and no time limit that a busy machine could miss.
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
 
 Load = Callable[..., Inventory]
 Problems = Callable[..., list[Problem]]
@@ -26,7 +31,7 @@ def load_text() -> Load:
 
 @pytest.fixture(scope="session")
 def problems_of(load_text: Load) -> Problems:
-    """All problems that loading a text raises, as `LINE: WHAT`."""
+    """All problems that loading a text raises."""
 
     def problems(text: str, namespace: str | None = None) -> list[Problem]:
         with pytest.raises(InvalidInputError) as raised:

@@ -112,6 +112,11 @@ def test_positional_parameters_are_filled_in(script: str, expected: tuple[str, .
     assert modules(["bash", "-c", script, "sh"], ["a b", "c"]) == [("m", expected)]
 
 
+def test_a_script_that_runs_its_arguments_is_read_through() -> None:
+    """`exec "$@"` runs the rest of the list."""
+    assert modules(["sh", "-c", 'exec "$@"', "sh"], ["python3", "-m", "m", "--x"]) == [("m", ("--x",))]
+
+
 def test_no_parameters_leave_no_argument() -> None:
     """`"$@"` without arguments is nothing, not an empty argument."""
     assert modules(["bash", "-c", 'python3 -m m "$@"'], []) == [("m", ())]

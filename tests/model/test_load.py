@@ -145,6 +145,22 @@ def test_a_generated_name_is_refused(problems_of: Problems) -> None:
     assert found[0].remedy == "write metadata.name"
 
 
+def test_a_graph_without_a_name_is_refused(problems_of: Problems) -> None:
+    """A graph is never taken for an object of another kind."""
+    assert [found.what for found in problems_of(graph("a").replace("{name: a}", "{}"))] == [
+        "metadata.name: is required"
+    ]
+    component = "apiVersion: nvidia.com/v1beta1\nkind: DynamoComponentDeployment\nspec: {}\n"
+    assert problems_of(component)[0].what == "metadata: is required"
+
+
+def test_other_objects_may_have_generated_names(load_text: Load) -> None:
+    """A Secret whose name the server makes up cannot be referred to, and its value is shown nowhere."""
+    inventory = load_text("apiVersion: v1\nkind: Secret\nmetadata: {generateName: s-}\nstringData: {a: hunter2}\n")
+    assert len(inventory.others) == 1
+    assert "hunter2" not in repr(inventory)
+
+
 def test_the_namespace_is_given_asked_for_or_default(load_text: Load) -> None:
     """An object's own namespace counts, then the one asked for, then `default`."""
     assert load_text(graph("a")).graphs[0].namespace == "default"

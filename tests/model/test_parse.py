@@ -119,6 +119,19 @@ def test_a_broken_document_does_not_hide_the_others() -> None:
     assert [problem.position.line for problem in problems if problem.position] == [2, 6, 8]
 
 
+@pytest.mark.parametrize("broken", ["--- a: b: c\n", "--- x\1\n", "---\na: [\n", "--- {a: ]\n"])
+def test_a_broken_document_is_reported_once(broken: str) -> None:
+    """Wherever the error is found, going on after it does not find it again."""
+    _, problems = parse("f", f"a: 1\n{broken}---\nb: 1\n{broken}".encode())
+    assert len(problems) == 2
+
+
+def test_a_template_elsewhere_is_not_blamed() -> None:
+    """A shell variable in another document has nothing to do with a syntax error."""
+    assert "substitute" not in only_problem("a: ${X}\n---\nb: [1\n").remedy
+    assert "substitute" not in only_problem("a: [{b: {c: d}}\n").remedy
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,

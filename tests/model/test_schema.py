@@ -193,6 +193,16 @@ def test_component_names_differ_by_more_than_case(problems_of: Problems) -> None
     assert str(found).startswith('-:7: spec.components[1].name: "worker" and "Worker" are the same name')
 
 
+def test_service_names_differ_by_more_than_case_and_are_names(problems_of: Problems) -> None:
+    """The keys of v1alpha1 services become component names, so the same rules hold for them."""
+    service = "{extraPodSpec: {mainContainer: {image: x}}}"
+    head = ALPHA[: ALPHA.index("    w:")]
+    found = problems_of(f"{head}    A: {service}\n    a: {service}\n    a_b: {service}\n")
+    assert [problem.position.line for problem in found if problem.position] == [7, 8]
+    assert "the same name" in found[0].what
+    assert "the name must be letters, digits and '-'" in found[1].what
+
+
 def test_one_endpoint_picker_is_enough(problems_of: Problems) -> None:
     """The API takes one component of type epp."""
     (found,) = problems_of(HEAD + component("a", "epp") + component("b", "epp"))

@@ -25,6 +25,10 @@ class Document(msgspec.Struct, frozen=True):
     value: Any
     root: yaml.Node
 
+    def __repr__(self) -> str:
+        """The place alone: the value may be a Secret's."""
+        return f"Document({self.locate(())})"
+
     def locate(self, path: Path) -> Position:
         """Position of the value at `path`, or of its nearest parent that exists.
 

@@ -46,7 +46,7 @@ def schema_of(document: Document) -> str | None:
 def identify(document: Document, namespace: str | None) -> Identity | None:
     """The identity of a document of which `identity_problems` finds none; None if the server is to make up the name."""
     metadata = document.value.get("metadata") or {}
-    if "name" not in metadata:
+    if metadata.get("name") is None:
         return None
     group = document.value["apiVersion"].rpartition("/")[0]
     where = metadata.get("namespace") or namespace or DEFAULT_NAMESPACE
@@ -100,7 +100,7 @@ def _metadata_problems(document: Document, namespace: str | None) -> list[Proble
         for field in ("name", "namespace")
         if not isinstance(metadata.get(field, ""), str | None)
     ]
-    if document.value["kind"] in GRAPH_KINDS and "generateName" in metadata and "name" not in metadata:
+    if document.value["kind"] in GRAPH_KINDS and metadata.get("generateName") and not metadata.get("name"):
         what = "metadata.generateName: the server would make up the name, so what it renders to cannot be known"
         position = document.locate(("metadata", "generateName"))
         problems.append(Problem(what=what, position=position, remedy="write metadata.name"))

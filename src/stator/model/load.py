@@ -75,12 +75,12 @@ class _Collected:
         if identity and (first := self.seen.setdefault(identity, document)) is not document:
             problems.append(_repeated(identity, document, first))
         schema = schema_of(document)
-        if schema is None or identity is None:
+        if schema is None or (identity is None and document.value["kind"] not in GRAPH_KINDS):
             self.others.append(document)
             return problems
         value = _without_nulls(document.value)
         problems += schema_problems(document, value, schema)
-        if not problems:
+        if identity and not problems:
             self.take(document, value, identity)
         return problems
 
@@ -116,7 +116,11 @@ def _without_nulls(value: Any) -> Any:
     A null list item stays, and is an error. Without nulls nothing is copied.
     """
     if isinstance(value, dict):
-        kept = {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        kept = {
+            key: _without_nulls(item) if isinstance(item, dict | list) else item
+            for key, item in value.items()
+            if item is not None
+        }
         return kept if len(kept) != len(value) or any(kept[key] is not value[key] for key in kept) else value
     if isinstance(value, list):
         items = [_without_nulls(item) for item in value]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import yaml
 from yaml.reader import ReaderError
 
@@ -25,7 +26,7 @@ MAX_DEPTH = 128
 MIN_EXPANSION_BOUND = 100_000
 
 _DOCUMENT_START = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_TEMPLATE = re.compile(r"\$\{|\{\{|\}\}|<%")
+_TEMPLATE = re.compile(r"\$\{|\{\{|<%")
 _ESCAPED_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
 _JSON_ONLY = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 TEMPLATE_REMEDY = "substitute the template first (for example with envsubst or helm template), then load the result"
@@ -84,41 +85,44 @@ def _parse_from(file: str, text: str, start: int, documents: list[Document], pro
             if value is not None:
                 documents += _items(Document(file, value, root))
     except _UnreadableDocumentError as error:
-        problem, line = error.problem, error.problem.position.line if error.problem.position else 0
+        problem = error.problem
     except yaml.YAMLError as error:
-        problem, line = _syntax_problem(file, padded, error)
+        problem = _syntax_problem(file, padded, error)
     else:
         return None
-    boundary = _offset(text, line)
-    following = _DOCUMENT_START.search(text, max(boundary, start + 1))
+    at = max(_offset(text, problem.position), start + 1)
+    following = _DOCUMENT_START.search(text, at)
     end = following.start() if following else len(text)
-    if _TEMPLATE.search(text, start, end):
-        problem = Problem(what=problem.what, position=problem.position, why=problem.why, remedy=TEMPLATE_REMEDY)
+    if _TEMPLATE.search(text, max(start, text.rfind("\n---", start, at)), end):
+        problem = msgspec.structs.replace(problem, remedy=TEMPLATE_REMEDY)
     problems.append(problem)
     return end if following else None
 
 
-def _offset(text: str, line: int) -> int:
-    """Offset of the start of a 1-based line."""
+def _offset(text: str, position: Position | None) -> int:
+    """Offset of a place in the text."""
+    if position is None:
+        return 0
     at = 0
-    for _ in range(line - 1):
+    for _ in range(position.line - 1):
         at = text.find("\n", at) + 1
-    return at
+    return at + max(position.column - 1, 0)
 
 
-def _syntax_problem(file: str, text: str, error: yaml.YAMLError) -> tuple[Problem, int]:
-    """The problem in words, and the line from which to look for the next document."""
-    if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 0)
-        why = ": ".join(part for part in (error.context, error.problem) if part)
-        tab = text[_offset(text, line) :].split("\n", 1)[0].lstrip(" ").startswith("\t")
-        remedy = _TAB_REMEDY if tab else _SEPARATOR_REMEDY if "<document start>" in why else _STRUCTURE_REMEDY
-        return Problem(what="not readable as YAML", position=Position(file, line, column), why=why, remedy=remedy), line
-    offset, character = (error.position, error.character) if isinstance(error, ReaderError) else (0, 0)
-    line = text.encode().count(b"\n", 0, offset) + 1
-    why = f"the character U+{character:04X} is not allowed"
-    return Problem(what="not readable as YAML", position=Position(file, line), why=why, remedy="remove it"), line
+def _syntax_problem(file: str, text: str, error: yaml.YAMLError) -> Problem:
+    """What libyaml says, at its place, with what is most likely to do."""
+    if isinstance(error, ReaderError):
+        before = text.encode()[: error.position].decode(errors="ignore")
+        position = Position(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        why = f"the character U+{error.character:04X} is not allowed"
+        return Problem(what="not readable as YAML", position=position, why=why, remedy="remove it")
+    mark = error.problem_mark or error.context_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    position = Position(file, mark.line + 1, mark.column + 1) if mark else Position(file)
+    why = ": ".join(part for part in (getattr(error, "context", ""), getattr(error, "problem", "")) if part)
+    line = text.split("\n")[position.line - 1 : position.line] if mark else []
+    tab = bool(line) and line[0].lstrip(" ").startswith("\t")
+    remedy = _TAB_REMEDY if tab else _SEPARATOR_REMEDY if "<document start>" in why else _STRUCTURE_REMEDY
+    return Problem(what="not readable as YAML", position=position, why=why, remedy=remedy)
 
 
 class _UnreadableDocumentError(Exception):
@@ -225,9 +229,11 @@ class _Builder:
 
 
 def _items(document: Document) -> Iterator[Document]:
-    """The document, or the items of a `v1` `List` in its place."""
+    """The document; or the items of a `List`, `ConfigMapList` and so on in its place, as kubectl takes them apart."""
     value, root = document.value, document.root
-    if not (isinstance(value, dict) and value.get("kind") == "List" and isinstance(value.get("items"), list)):
+    if not (
+        isinstance(value, dict) and str(value.get("kind")).endswith("List") and isinstance(value.get("items"), list)
+    ):
         yield document
         return
     items = entry(root, "items")

@@ -41,9 +41,9 @@ def _files(name: str) -> Iterator[str | Problem]:
         yield name
         return
     found = False
-    for entry in _walk(Path(name)):
+    for file in _walk(Path(name)):
         found = True
-        yield entry
+        yield file
     if not found:
         yield Problem(
             what="holds no manifests",
@@ -55,18 +55,19 @@ def _files(name: str) -> Iterator[str | Problem]:
 
 def _walk(directory: Path) -> Iterator[str | Problem]:
     """Manifests below a directory: links to directories are not followed, so that the walk ends."""
-    try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except OSError as error:
-        yield _unreadable(str(directory), error)
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
+    pending = [directory]
+    while pending:
+        path = pending.pop()
+        if path is not directory and (path.is_symlink() or not path.is_dir()):
+            if path.name.endswith(_SUFFIXES) and not path.is_dir():
+                yield str(path)
             continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(directory / entry.name)
-        elif entry.name.endswith(_SUFFIXES):
-            yield str(directory / entry.name)
+        try:
+            entries = sorted(path.iterdir(), reverse=True)
+        except OSError as error:
+            yield _unreadable(str(path), error)
+            continue
+        pending += [entry for entry in entries if not entry.name.startswith(".")]
 
 
 def _read(name: str, stdin: TextIO | BinaryIO | None) -> Source | Problem:
