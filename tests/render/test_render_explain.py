@@ -49,6 +49,12 @@ def test_credentials_are_masked(entry: str) -> None:
         assert "***" in explain_text([manifest])
 
 
+def test_settings_about_text_are_shown() -> None:
+    """A number of tokens is no credential."""
+    text = explain_text([render(worker("env: [{name: MAX_TOKENS, value: '8192'}, {name: TOKENIZER, value: fast}]"))])
+    assert {"8192", "fast"} <= set(text.split())
+
+
 def test_the_users_own_arguments_are_not_repeated() -> None:
     """They may carry a credential; the position leads to them."""
     text = worker("args: [--api-key, hunter2]").replace("type: worker", "type: frontend")
@@ -80,7 +86,7 @@ def test_the_json_form_has_a_schema_version_and_every_entry() -> None:
         "position": "-:16",
         "replaced": [],
     }
-    assert [item["path"] for item in component["not_rendered"]] == ["spec.components[0].minAvailable"]
+    assert [item["path"] for item in document["graphs"][0]["not_rendered"]] == ["spec.components[0].minAvailable"]
 
 
 def test_no_graphs_are_a_valid_answer() -> None:

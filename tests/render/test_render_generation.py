@@ -85,6 +85,13 @@ def test_what_changes_the_workers_pods_changes_the_generation(old: str, new: str
     assert generation(BASE.replace(old, new)) != generation(BASE)
 
 
+def test_a_label_may_move_between_graph_and_component() -> None:
+    """What counts is the label the pods get."""
+    in_graph = worker(graph="labels: {team: search}")
+    in_component = worker().replace("podTemplate:", "podTemplate:\n      metadata: {labels: {team: search}}")
+    assert generation(in_graph) == generation(in_component)
+
+
 def test_an_entry_may_move_between_graph_and_component() -> None:
     """What counts is the environment people asked for, not where they wrote it."""
     in_graph = worker(graph="env: [{name: A, value: a}, {name: B, value: b}]")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +46,25 @@ def test_the_text_reads_back_as_the_objects(case: str) -> None:
 def test_a_v1alpha1_graph_renders_like_its_v1beta1_twin() -> None:
     """The version in which a graph was written does not show in a single byte."""
     assert to_yaml(rendered("chat-sglang-v1alpha1").objects) == to_yaml(rendered("chat-sglang").objects)
+
+
+def test_the_hash_seed_does_not_show() -> None:
+    """Two processes with different hash seeds write the same bytes."""
+    script = (
+        "import sys; from stator.model.load import load; from stator.render import render_graph; "
+        "from stator.render.output import to_json, to_yaml; from stator.render.explain import explain_json; "
+        "manifests = [render_graph(load([path]).graphs[0]) for path in sys.argv[1:]]; "
+        "objects = [item for manifest in manifests for item in manifest.objects]; "
+        "print(to_yaml(objects), to_json(objects), explain_json(manifests))"
+    )
+    paths = [str(GOLDEN / case / "graph.yaml") for case in CASES]
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", script, *paths],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1

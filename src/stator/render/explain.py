@@ -12,12 +12,16 @@ from typing import Any
 
 import msgspec
 
-from stator.render.manifest import Manifest, Provenance, RenderedComponent, Setter
+from stator.render.manifest import Manifest, NotRendered, Provenance, RenderedComponent, Setter
 
 SCHEMA_VERSION = 1
 
 _MASK = "***"
-_CREDENTIAL = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:$|_)|(?:^|_)AUTH(?:$|_)", re.IGNORECASE)
+_CREDENTIAL = re.compile(
+    # MAX_TOKENS and TOKENIZER are about text, not about access.
+    r"TOKEN(?!IZ|S(?:$|_))|SECRET|PASSW|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:$|_)|(?:^|_)AUTH(?:$|_)",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(r"(?:secretKeyRef|configMapKeyRef|fieldRef|resourceFieldRef|fileKeyRef) ")
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
 _SUBJECTS = {"env": "env", "env-from": "envFrom", "flag": "flag", "probe": "probe"}
@@ -59,7 +63,6 @@ def explain(manifest: Manifest) -> dict[str, Any]:
                     }
                     for item in component.provenance
                 ],
-                "not_rendered": [_not_rendered(item) for item in component.not_rendered],
             }
             for component in manifest.components
         ],
@@ -83,8 +86,8 @@ def _setter(item: Provenance, setter: Setter) -> dict[str, Any]:
     }
 
 
-def _not_rendered(item: Any) -> dict[str, Any]:
-    return {"path": item.path, "position": str(item.position) if item.position else None, "why": item.why}
+def _not_rendered(item: NotRendered) -> dict[str, Any]:
+    return {"path": item.field, "position": str(item.position) if item.position else None, "why": item.why}
 
 
 def _table(manifest: Manifest, component: RenderedComponent) -> list[str]:

@@ -70,9 +70,9 @@ def worker_hash(graph: Graph, versions: Mapping[str, ResolvedVersion]) -> str:
 
 def _worker(graph: Graph, worker: Component, version: ResolvedVersion) -> dict[str, Any]:
     template = copied(worker.pod_template)
-    metadata = template.get("metadata") or {}
-    metadata.pop("labels", None)
-    metadata.pop("annotations", None)
+    metadata = template.pop("metadata", {})
+    if rest := {key: value for key, value in metadata.items() if key not in {"labels", "annotations"}}:
+        template["metadata"] = rest
     spec = template.get("spec") or {}
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         _same_quantities(container)

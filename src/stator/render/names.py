@@ -33,6 +33,7 @@ WORKER_TYPES = frozenset({"worker", "prefill", "decode"})
 # Kubernetes documentation, "Object Names and IDs": a Service name is an RFC 1035 label, a label value has at most
 # 63 characters. The workload's name is both.
 _SERVICE_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
+_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _LIMIT = 63
 
 
@@ -70,6 +71,13 @@ def problems(graph: Graph, component: Component, workload: str) -> Iterator[Prob
     """Names the API server would refuse, reported before anything is applied."""
     position = graph.locate("metadata", "name")
     service = service_name(workload)
+    if len(component.type) > _LIMIT or not _LABEL_VALUE.fullmatch(component.type):
+        yield Problem(
+            what=f'component {component.name}: the type "{component.type}" cannot be a label value',
+            position=graph.locate(*component.path, "type"),
+            why="pods and Services are found by it",
+            remedy="use letters, digits, '-', '_' and '.', at most 63",
+        )
     if len(workload) > _LIMIT:
         yield Problem(
             what=f'component {component.name}: the workload name "{workload}" has {len(workload)} characters',
