@@ -19,7 +19,7 @@ from stator.render.output import to_json, to_yaml
 @options.operator
 @options.no_repairs
 @click.option("--explain", is_flag=True, help="Say who set each env entry, flag and probe, and what it replaced.")
-def render(  # noqa: PLR0913 - one parameter per option, by name
+def render(
     *, sources: tuple[str, ...], output: str, namespace: str | None, operator: str, no_repairs: bool, explain: bool
 ) -> None:
     """Render the graphs in SOURCES into Kubernetes objects.
@@ -27,8 +27,8 @@ def render(  # noqa: PLR0913 - one parameter per option, by name
     SOURCES are files, directories, or - for standard input; ConfigMaps and Secrets beside the graphs are read for
     references only. YAML output is a document stream, JSON output one v1 List, both in a stable order.
     """
-    inventory = load(sources, namespace=namespace)
     settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs)
+    inventory = load(sources, namespace=namespace)
     manifests = [render_graph(graph, settings) for graph in inventory.graphs]
     if explain:
         write = explain_json if output == "json" else explain_text

@@ -38,13 +38,17 @@ def echo_findings(manifests: Sequence[Manifest], *, others: Iterable[Document]) 
     components = [component for manifest in manifests for component in manifest.components]
     unresolved = sum(component.version.core is None for component in components)
     counts = [
-        f"{len(manifests)} graphs",
-        f"{len(components)} components",
-        f"{sum(len(manifest.objects) for manifest in manifests)} objects",
-        f"{len(findings)} findings",
+        _count(len(manifests), "graph"),
+        _count(len(components), "component"),
+        _count(sum(len(manifest.objects) for manifest in manifests), "object"),
+        _count(len(findings), "finding"),
         f"{sum(bool(component.repairs) for component in components)} repaired",
-        f"{unresolved} versions unresolved",
-        f"{len(left_out)} fields not rendered",
-        f"{sum(1 for _ in others)} other documents",
+        _count(unresolved, "unresolved version"),
+        _count(len(left_out), "field") + " not rendered",
+        _count(sum(1 for _ in others), "document") + " of other kinds",
     ]
     click.echo(", ".join(counts), err=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -99,15 +99,25 @@ def _together(parts: Iterable[CommandLine]) -> CommandLine:
 def _process(argv: Sequence[_Argument], *, in_shell: bool, depth: int) -> CommandLine:
     """What one process runs, itself or through the programs it wraps."""
     first = argv[0]
-    if first.expansion or first.text.startswith(("$", "`")):
-        return CommandLine(opaque=f"the program `{first.text}` is only known at start")
-    if first.text in (".", "source", "eval"):
-        return CommandLine(opaque=f"`{first.text}` runs text that is not read here")
+    if reason := _unreadable_program(argv):
+        return CommandLine(opaque=reason)
     if _PYTHON.fullmatch(first.program):
         return _python(argv, in_shell=in_shell)
     if first.program in SHELLS:
         return _shell(argv, depth=depth)
     return CommandLine() if first.program in INERT else _started_by(argv, in_shell=in_shell, depth=depth)
+
+
+def _unreadable_program(argv: Sequence[_Argument]) -> str:
+    """Why the first word alone makes the rest of the container's life unreadable, or `""`."""
+    first = argv[0]
+    if first.expansion or first.text.startswith(("$", "`")):
+        return f"the program `{first.text}` is only known at start"
+    if first.text in (".", "source", "eval"):
+        return f"`{first.text}` runs text that is not read here"
+    if first.text == "shift" or [word.text for word in argv[:2]] == ["set", "--"]:
+        return f"`{first.text}` changes the script's arguments at start"
+    return ""
 
 
 def _started_by(argv: Sequence[_Argument], *, in_shell: bool, depth: int) -> CommandLine:

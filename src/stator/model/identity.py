@@ -85,12 +85,18 @@ def _kind_problems(document: Document) -> list[Problem]:
 
 
 def _metadata_problems(document: Document, namespace: str | None) -> list[Problem]:
-    metadata = document.value.get("metadata") or {}
+    metadata = document.value.get("metadata")
+    if metadata is None:
+        return []
     if not isinstance(metadata, Mapping):
         what = "metadata: must be an object"
         return [Problem(what=what, position=document.locate(("metadata",)))]
     problems = [
-        Problem(what=f"metadata.{field}: must be a string", position=document.locate(("metadata", field)))
+        Problem(
+            what=f"metadata.{field}: must be a string",
+            position=document.locate(("metadata", field)),
+            remedy="put the value in quotes",
+        )
         for field in ("name", "namespace")
         if not isinstance(metadata.get(field, ""), str | None)
     ]

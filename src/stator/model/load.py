@@ -19,7 +19,7 @@ from stator.model.identity import GRAPH_KINDS, Identity, identify, identity_prob
 from stator.model.parse import parse
 from stator.model.resources import Graph, Inventory, SecretData
 from stator.model.schema import schema_problems
-from stator.model.sources import read_sources
+from stator.model.sources import Source, read_sources
 
 
 def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO | BinaryIO | None = None) -> Inventory:
@@ -29,33 +29,31 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
 
     Raises InvalidInputError with every problem of every source.
     """
+    if not sources:
+        remedy = "name a file, a directory, or `-` for standard input"
+        raise InvalidInputError(Problem(what="nothing to load", remedy=remedy))
+    collected = _Collected(namespace)
+    problems: list[Problem] = []
     with _cycle_collection_paused():
-        documents, problems = _read(sources, stdin)
-        collected = _Collected(namespace)
-        for document in documents:
-            problems += collected.add(document)
+        for source in read_sources(sources, stdin):
+            problems += [source] if isinstance(source, Problem) else _take_in(source, collected)
     if problems:
-        raise InvalidInputError(*_in_order(problems))
+        raise InvalidInputError(*problems)
     return collected.inventory()
 
 
-def _read(sources: Sequence[str], stdin: TextIO | BinaryIO | None) -> tuple[list[Document], list[Problem]]:
-    """All documents of all sources. A source without any is a problem: it is not what the user meant to name."""
-    documents: list[Document] = []
-    problems: list[Problem] = []
-    if not sources:
-        problems.append(Problem(what="nothing to load", remedy="name a file, a directory, or `-` for standard input"))
-    for source in read_sources(sources, stdin):
-        if isinstance(source, Problem):
-            problems.append(source)
-            continue
-        found, wrong = parse(source.name, source.content)
-        documents += found
-        problems += wrong
-        if not (found or wrong):
-            what, remedy = "holds no document", "name a file that has one"
-            problems.append(Problem(what=what, position=Position(source.name), remedy=remedy))
-    return documents, problems
+def _take_in(source: Source, collected: _Collected) -> list[Problem]:
+    """Parse a source and collect its documents; all that is wrong with it, by line.
+
+    A source without any document is a problem: it is not what the user meant to name.
+    """
+    documents, problems = parse(source.name, source.content)
+    if not (documents or problems):
+        what, remedy = "holds no document", "name a file that has one"
+        return [Problem(what=what, position=Position(source.name), remedy=remedy)]
+    for document in documents:
+        problems += collected.add(document)
+    return sorted(problems, key=lambda problem: problem.position or Position(source.name))
 
 
 class _Collected:
@@ -124,18 +122,6 @@ def _without_nulls(value: Any) -> Any:
         items = [_without_nulls(item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
-
-
-def _in_order(problems: list[Problem]) -> list[Problem]:
-    """By place: files in the order they were read, then lines."""
-    files: dict[str, int] = {}
-    for problem in problems:
-        if problem.position:
-            files.setdefault(problem.position.file, len(files))
-    return sorted(
-        problems,
-        key=lambda problem: (files[problem.position.file], problem.position.line) if problem.position else (-1, 0),
-    )
 
 
 @contextmanager

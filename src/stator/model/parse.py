@@ -27,6 +27,7 @@ MIN_EXPANSION_BOUND = 100_000
 _DOCUMENT_START = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _TEMPLATE = re.compile(r"\$\{|\{\{|\}\}|<%")
 _ESCAPED_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_JSON_ONLY = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 TEMPLATE_REMEDY = "substitute the template first (for example with envsubst or helm template), then load the result"
 _TOO_DEEP = (f"nested deeper than {MAX_DEPTH} levels, or an alias that contains itself", "write the value out flat")
 _BLOWN_UP = (
@@ -51,7 +52,7 @@ def parse(file: str, content: bytes) -> tuple[list[Document], list[Problem]]:
         what = f"is not UTF-8 text: byte 0x{content[error.start]:02x}"
         return [], [Problem(what=what, position=Position(file, line), remedy="save the file as UTF-8")]
     if text.lstrip().startswith("{"):
-        text = _ESCAPED_SURROGATES.sub(_paired, text)
+        text = _as_yaml(text)
     documents: list[Document] = []
     problems: list[Problem] = []
     start: int | None = 0
@@ -60,9 +61,12 @@ def parse(file: str, content: bytes) -> tuple[list[Document], list[Problem]]:
     return documents, problems
 
 
-def _paired(escape: re.Match[str]) -> str:
-    """JSON writes a character beyond U+FFFF as two escapes, which YAML does not know."""
-    return escape[1] + bytes.fromhex(escape[2] + escape[3]).decode("utf-16-be")
+def _as_yaml(text: str) -> str:
+    """JSON text in the words of YAML, which does not know surrogate escapes and takes fewer characters as they are."""
+    text = _ESCAPED_SURROGATES.sub(
+        lambda escape: escape[1] + bytes.fromhex(escape[2] + escape[3]).decode("utf-16-be"), text
+    )
+    return _JSON_ONLY.sub(lambda character: f"\\u{ord(character[0]):04x}", text)
 
 
 def _parse_from(file: str, text: str, start: int, documents: list[Document], problems: list[Problem]) -> int | None:

@@ -18,7 +18,7 @@ INERT = frozenset(
     """
     : [ [[ awk basename cat cd chmod chown cp curl cut date declare df dirname du echo exit export false find free git
     grep head hostname kill ldconfig let ln local ls mkdir mount mv nvidia-smi popd printenv printf ps pushd pwd read
-    readlink readonly return rm sed set shift shopt sleep sort tail tar tee test touch tr trap true type ulimit umask
+    readlink readonly return rm sed set shopt sleep sort tail tar tee test touch tr trap true type ulimit umask
     unset wait wget which
     """.split()  # noqa: SIM905 (a table of words reads better than a column of quotes)
 )

@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-_BLANK = " \t\r"
-_METACHARACTERS = frozenset(" \t\r\n;&|<>()")
+_BLANK = " \t"
+_METACHARACTERS = frozenset(" \t\n;&|<>()")
 _REDIRECTION = re.compile(r"(?:[0-9]+|\{\w+\})?(<<<|<<-?|<>|<&|>>|>&|>\||<(?!\()|>(?!\())|(&>>?)")
 _CONTROL = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
-_PARAMETER = re.compile(r"\$(?:([A-Za-z_]\w*)|([0-9@*])|([#?$!-])|\{([0-9]+|[@*])\})", re.ASCII)
+_PARAMETER = re.compile(r"\$(?:([A-Za-z_]\w*)|([0-9@*])|([#?$!-])|\{([0-9]{1,9}|[@*])\})", re.ASCII)
 _OPENING = re.compile(r"\$\$?\(|\$\{|[<>]\(|`")
 _KEPT_WHOLE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-_PLAIN = re.compile(r"[^\s\\'\"$`*?\[;&|<>()]+")
+_PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[;&|<>()]+")
 _ANSI_C = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 
 
