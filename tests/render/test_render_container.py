@@ -135,7 +135,7 @@ def test_shared_memory_stands_in_for_the_users_own() -> None:
         {"name": "shared-memory", "mountPath": SHARED_MEMORY},
     ]
     assert [volume["name"] for volume in spec["volumes"]] == ["data", "shared-memory", "shm"]
-    assert [str(note.position) for note in manifest.all_not_rendered] == ["-:15"]
+    assert [str(note.position) for note in manifest.not_rendered] == ["-:15"]
 
 
 @pytest.mark.parametrize("size", ["0", "0Gi", "0.0"])

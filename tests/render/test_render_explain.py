@@ -86,7 +86,7 @@ def test_the_json_form_has_a_schema_version_and_every_entry() -> None:
         "position": "-:16",
         "replaced": [],
     }
-    assert [item["path"] for item in component["not_rendered"]] == ["spec.components[0].minAvailable"]
+    assert [item["path"] for item in document["graphs"][0]["not_rendered"]] == ["spec.components[0].minAvailable"]
 
 
 def test_no_graphs_are_a_valid_answer() -> None:

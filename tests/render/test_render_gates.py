@@ -6,6 +6,7 @@ import pytest
 from rendered import env_of, main_of, render, worker
 
 from stator.render import RenderOptions
+from stator.render.gates import GATES, Gate
 from stator.versions import Version
 
 
@@ -69,3 +70,10 @@ def test_an_unresolved_version_says_so() -> None:
     [component] = render(worker(image="reg/sg:nightly")).components
     assert component.version.source == "unresolved"
     assert "nightly" in component.version.why
+
+
+@pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.name)
+def test_no_gate_reaches_back_to_a_runtime_older_than_itself(gate: Gate) -> None:
+    """A new default never changes what an operator upgrade injects into a runtime that was released before it."""
+    assert gate.runtime >= gate.operator
+    assert gate.evidence

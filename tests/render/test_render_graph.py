@@ -56,7 +56,7 @@ def test_everything_that_is_not_rendered_is_named() -> None:
         graph="priorityClassName: high\nrestart: {id: a}",
         component="scalingAdapter: {}\nminAvailable: 1\nmodelRef: {name: m}",
     )
-    assert [(note.path, str(note.position)) for note in render(text).all_not_rendered] == [
+    assert [(note.field, str(note.position)) for note in render(text).not_rendered] == [
         ("spec.priorityClassName", "-:5"),
         ("spec.restart", "-:6"),
         ("spec.components[0].minAvailable", "-:11"),
@@ -70,15 +70,15 @@ def test_a_zero_grace_period_keeps_the_default_and_says_so() -> None:
     """Upstream's merge takes zero for "not given"; the difference is named."""
     manifest = render(worker() + "        terminationGracePeriodSeconds: 0\n")
     assert manifest.components[0].workload["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == 60
-    assert [str(note.position) for note in manifest.all_not_rendered] == ["-:14"]
+    assert [str(note.position) for note in manifest.not_rendered] == ["-:14"]
 
 
 def test_accounts_and_pools_of_special_components_are_named() -> None:
     """What a planner or an endpoint picker needs beside its Deployment is listed as missing."""
-    planner = render(worker().replace("type: worker", "type: planner")).all_not_rendered
-    assert [note.path for note in planner] == ["ServiceAccount/ns/planner-serviceaccount"]
-    epp = render(worker(component="eppConfig: {config: {}}").replace("type: worker", "type: epp")).all_not_rendered
-    assert [note.path for note in epp] == [
+    planner = render(worker().replace("type: worker", "type: planner")).not_rendered
+    assert [note.field for note in planner] == ["ServiceAccount/ns/planner-serviceaccount"]
+    epp = render(worker(component="eppConfig: {config: {}}").replace("type: worker", "type: epp")).not_rendered
+    assert [note.field for note in epp] == [
         "InferencePool/ns/g-pool",
         "spec.components[0].eppConfig",
         "ServiceAccount/ns/epp-serviceaccount",
@@ -141,7 +141,7 @@ def test_a_component_deployment_of_a_graph_uses_the_graphs_account() -> None:
     """
     manifest = render(text)
     assert [item["kind"] for item in manifest.objects] == ["Service", "Deployment"]
-    assert [note.path for note in manifest.all_not_rendered] == ["ServiceAccount/ns/chat-k8s-service-discovery"]
+    assert [note.field for note in manifest.not_rendered] == ["ServiceAccount/ns/chat-k8s-service-discovery"]
     env = env_of(manifest)
     assert (env["DYN_NAMESPACE"], env["DYN_NAMESPACE_WORKER_SUFFIX"]) == ("ns-chat", "0123abcd")
     labels = manifest.components[0].workload["metadata"]["labels"]
@@ -157,9 +157,9 @@ def test_what_only_v1alpha1_can_say_is_honoured_or_named() -> None:
     spec:
       labels: {a: graph, b: graph, c: graph}
       services:
-        Prefill:
+        Embed:
           componentType: worker
-          subComponentType: prefill
+          subComponentType: embed
           labels: {a: service, b: service}
           annotations: {nvidia.com/deployment-strategy: Recreate}
           ingress: {enabled: true, host: h}
@@ -169,11 +169,11 @@ def test_what_only_v1alpha1_can_say_is_honoured_or_named() -> None:
     workload = manifest.components[0].workload
     labels = workload["spec"]["template"]["metadata"]["labels"]
     assert [labels[key] for key in "abc"] == ["pod", "service", "graph"]
-    assert labels["nvidia.com/dynamo-component-type"] == "prefill"
-    assert labels["nvidia.com/dynamo-sub-component-type"] == "prefill"
+    assert labels["nvidia.com/dynamo-component-type"] == "worker"
+    assert labels["nvidia.com/dynamo-sub-component-type"] == "embed"
     assert workload["spec"]["strategy"] == {"type": "Recreate"}
-    assert [note.path for note in manifest.all_not_rendered] == ["spec.components[0].ingress"]
-    assert [str(note.position) for note in manifest.all_not_rendered] == ["-:13"]
+    assert [note.field for note in manifest.not_rendered] == ["spec.components[0].ingress"]
+    assert [str(note.position) for note in manifest.not_rendered] == ["-:13"]
 
 
 def test_a_free_type_has_to_be_a_label_value() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from stator.render.manifest import Manifest, Provenance, RenderedComponent, Setter
+from stator.render.manifest import Manifest, NotRendered, Provenance, RenderedComponent, Setter
 
 SCHEMA_VERSION = 1
 
@@ -63,7 +63,6 @@ def explain(manifest: Manifest) -> dict[str, Any]:
                     }
                     for item in component.provenance
                 ],
-                "not_rendered": [_not_rendered(item) for item in component.not_rendered],
             }
             for component in manifest.components
         ],
@@ -87,8 +86,8 @@ def _setter(item: Provenance, setter: Setter) -> dict[str, Any]:
     }
 
 
-def _not_rendered(item: Any) -> dict[str, Any]:
-    return {"path": item.path, "position": str(item.position) if item.position else None, "why": item.why}
+def _not_rendered(item: NotRendered) -> dict[str, Any]:
+    return {"path": item.field, "position": str(item.position) if item.position else None, "why": item.why}
 
 
 def _table(manifest: Manifest, component: RenderedComponent) -> list[str]:

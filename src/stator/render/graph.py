@@ -43,7 +43,11 @@ def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
         objects=(*shared, *(item for component in components for item in component.objects)),
         components=components,
         generation=next((context.generation for context in contexts if context.generation), ""),
-        not_rendered=(*unrendered.of_graph(graph), *notes),
+        not_rendered=(
+            *unrendered.of_graph(graph),
+            *notes,
+            *(note for component in components for note in component.not_rendered),
+        ),
     )
 
 
@@ -134,5 +138,5 @@ def _shared(graph: Graph, contexts: list[Context]) -> tuple[tuple[dict[str, Any]
         return (), ()
     if names.parent_name(graph) != graph.name:
         account = f"ServiceAccount/{graph.namespace}/{rbac.account_name(names.parent_name(graph))}"
-        return (), (NotRendered(account, graph.locate("metadata", "labels"), "the graph it belongs to makes it"),)
+        return (), (NotRendered((account,), graph.locate("metadata", "labels"), "the graph it belongs to makes it"),)
     return rbac.discovery_objects(graph), ()

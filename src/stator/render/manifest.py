@@ -8,6 +8,7 @@ import msgspec
 
 from stator.compat import Finding
 from stator.errors import Position
+from stator.model import Path
 from stator.versions import ResolvedVersion, Version
 
 Layer = Literal["infrastructure", "type-default", "graph", "component", "backend", "repair"]
@@ -40,13 +41,18 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 class NotRendered(msgspec.Struct, frozen=True):
     """Something the graph asks for that is not in the rendered objects, and why.
 
-    `path` is the field in the v1beta1 shape (`spec.components[1].modelRef`), or the object that is missing
+    `path` is the field's in the v1beta1 shape, or has one step: the object that is missing
     (`ServiceAccount/ns/planner-serviceaccount`).
     """
 
-    path: str
+    path: Path
     position: Position | None
     why: str
+
+    @property
+    def field(self) -> str:
+        """The path as people write it: `spec.components[1].modelRef`."""
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
 
 
 class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +79,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     No object has owner references: rendering is pure and knows no UIDs. Whoever applies the objects adds them, with
     the graph as controller. `generation` is the worker hash (8 hex digits), empty where there is none.
-    `not_rendered` are the graph's own; `all_not_rendered` adds the components'.
+    `not_rendered` holds the components' too, after the graph's own.
     """
 
     graph: str
@@ -88,11 +94,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def findings(self) -> tuple[Finding, ...]:
         """Every component's findings, in component order."""
         return tuple(finding for component in self.components for finding in component.findings)
-
-    @property
-    def all_not_rendered(self) -> tuple[NotRendered, ...]:
-        """What the graph and its components ask for and do not get, the graph's first."""
-        return (*self.not_rendered, *(item for component in self.components for item in component.not_rendered))
 
 
 class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from stator.model import MAIN
-from stator.render import rbac, unrendered
+from stator.model import MAIN, Path
+from stator.render import rbac
 from stator.render.context import Context, copied
 from stator.render.defaults import Defaults
 from stator.render.manifest import NotRendered
@@ -89,7 +89,7 @@ def _service_account(context: Context, spec: Json, notes: list[NotRendered]) -> 
     if account in {_PLANNER_ACCOUNT, _EPP_ACCOUNT}:
         notes.append(
             NotRendered(
-                f"ServiceAccount/{context.graph.namespace}/{account}",
+                (f"ServiceAccount/{context.graph.namespace}/{account}",),
                 context.at(),
                 "the account and its role bindings are made by the operator's installation",
             )
@@ -136,5 +136,5 @@ def _ordered(volumes: list[Json], mounts: list[Json]) -> list[Json]:
     return [*ordered.values(), *left.values()]
 
 
-def _path(context: Context, field: str) -> str:
-    return unrendered.path_text((*context.component.path, "podTemplate", "spec", field))
+def _path(context: Context, field: str) -> Path:
+    return (*context.component.path, "podTemplate", "spec", field)

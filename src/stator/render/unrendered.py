@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stator.errors import Problem
-from stator.model import Component, Graph, Path
+from stator.model import Component, Graph
 from stator.render import names
 from stator.render.manifest import NotRendered, RenderOptions
 from stator.versions import Version
@@ -70,15 +70,15 @@ def of_component(component: Component, graph: Graph) -> Iterator[NotRendered]:
         if component.other[field] is None or field in {"multinode", "roles"}:
             continue
         path = (*component.path, field)
-        yield NotRendered(path_text(path), graph.locate(*path), _COMPONENT_FIELDS.get(field, _OTHERWISE))
+        yield NotRendered(path, graph.locate(*path), _COMPONENT_FIELDS.get(field, _OTHERWISE))
     if component.alpha.ingress:
         path = (*component.path, "ingress")
-        yield NotRendered(path_text(path), graph.locate(*path), "no Ingress or VirtualService is made")
+        yield NotRendered(path, graph.locate(*path), "no Ingress or VirtualService is made")
     for index, entry in enumerate(component.main.get("env") or ()):
         if entry.get("name") == _DEPLOYMENT_CONFIG:
             path = (*component.main_path, "env", index)
             why = "its port, workers and resources are not read; the variable itself is set"
-            yield NotRendered(path_text(path), graph.locate(*path), why)
+            yield NotRendered(path, graph.locate(*path), why)
 
 
 def of_graph(graph: Graph) -> Iterator[NotRendered]:
@@ -86,13 +86,8 @@ def of_graph(graph: Graph) -> Iterator[NotRendered]:
     for field in sorted(graph.other):
         if graph.other[field] is not None:
             path = ("spec", field)
-            yield NotRendered(path_text(path), graph.locate(*path), _GRAPH_FIELDS.get(field, _OTHERWISE))
+            yield NotRendered(path, graph.locate(*path), _GRAPH_FIELDS.get(field, _OTHERWISE))
     for component in graph.components:
         if component.type == "epp":
             pool = f"InferencePool/{graph.namespace}/{names.parent_name(graph)}-pool"
-            yield NotRendered(pool, graph.locate(*component.path), "the pool of an endpoint picker is not made yet")
-
-
-def path_text(path: Path) -> str:
-    """A path as people write it: `spec.components[1].modelRef`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+            yield NotRendered((pool,), graph.locate(*component.path), "the pool of an endpoint picker is not made yet")
