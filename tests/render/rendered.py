@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from typing import Any
 
-import yaml
-
-from stator.model import AlphaOnly, Component, Document, Graph, Origin
+from stator.model import Graph
+from stator.model.load import load
 from stator.render import Manifest, Provenance, RenderOptions, render_graph
-
-FILE = "graph.yaml"
-KNOWN = {
-    "name",
-    "type",
-    "replicas",
-    "podTemplate",
-    "runtimeVersionOverride",
-    "globalDynamoNamespace",
-    "sharedMemorySize",
-}
 
 
 def graph_of(text: str) -> Graph:
-    """The one graph of a v1beta1 YAML text."""
-    text = textwrap.dedent(text)
-    value = yaml.safe_load(text)
-    metadata, spec = value["metadata"], value["spec"]
-    parts = spec.get("components") or [{"name": metadata["name"], **spec}]
-    paths = [("spec", "components", i) if "components" in spec else ("spec",) for i in range(len(parts))]
-    return Graph(
-        kind=value["kind"],
-        api_version=value["apiVersion"],
-        name=metadata["name"],
-        namespace=metadata.get("namespace", "default"),
-        labels=metadata.get("labels") or {},
-        annotations=metadata.get("annotations") or {},
-        spec_labels=spec.get("labels") or {},
-        spec_annotations=spec.get("annotations") or {},
-        env=tuple(spec.get("env") or ()),
-        backend_framework=spec.get("backendFramework"),
-        origin=Origin(document=Document(file=FILE, value=value, root=yaml.compose(text))),
-        components=tuple(
-            Component(
-                name=part["name"],
-                path=path,
-                type=part.get("type", ""),
-                replicas=part.get("replicas"),
-                pod_template=part.get("podTemplate") or {},
-                runtime_version_override=part.get("runtimeVersionOverride"),
-                global_dynamo_namespace=part.get("globalDynamoNamespace", False),
-                shared_memory_size=part.get("sharedMemorySize"),
-                other={key: item for key, item in part.items() if key not in KNOWN},
-                alpha=AlphaOnly(),
-            )
-            for path, part in zip(paths, parts, strict=True)
-        ),
-        other={
-            key: item
-            for key, item in spec.items()
-            if key not in {"components", "labels", "annotations", "env", "backendFramework"}
-        },
-    )
+    """The one graph of a YAML text; its positions are lines of `-`."""
+    [graph] = load(["-"], stdin=io.StringIO(textwrap.dedent(text))).graphs
+    return graph
 
 
 def render(text: str, options: RenderOptions | None = None) -> Manifest:

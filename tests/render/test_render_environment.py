@@ -244,8 +244,8 @@ def test_provenance_tells_who_set_an_entry_and_whom_it_beat() -> None:
     history = provenance_of(manifest, "DYN_HEALTH_CHECK_ENABLED")
     assert [(s.layer, s.detail, s.value, str(s.position)) for s in (*history.replaced, history.setter)] == [
         ("type-default", "worker default, runtime 1.5.1 >= 1.5.0", "true", "None"),
-        ("graph", "spec.env", "false", "graph.yaml:6"),
-        ("component", "Worker", "on", "graph.yaml:17"),
+        ("graph", "spec.env", "false", "-:6"),
+        ("component", "Worker", "on", "-:17"),
     ]
 
 

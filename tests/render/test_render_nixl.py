@@ -10,7 +10,7 @@ from stator.errors import InvalidInputError
 SOURCED = "valueFrom: {configMapKeyRef: {name: c, key: k}}"
 
 
-def text(gpus: int, *, enable: str = "value: y", exporter: str = "", port: str = "", graph: str = "") -> str:
+def text(gpus: int, *, enable: str = "value: 'y'", exporter: str = "", port: str = "", graph: str = "") -> str:
     """An SGLang worker with GPUs and telemetry variables, each a YAML fragment."""
     entries = {
         "NIXL_TELEMETRY_ENABLE": enable,
@@ -35,8 +35,8 @@ EIGHT = [("nixl", 19090), *((f"nixl-{rank}", 19090 + rank) for rank in range(1, 
     [
         (text(8), EIGHT),
         (text(1), ONE),
-        (text(8, enable="value: Y"), EIGHT),
-        (text(8, enable="value: n"), ONE),
+        (text(8, enable="value: 'Y'"), EIGHT),
+        (text(8, enable="value: 'n'"), ONE),
         (text(8, enable="value: 'true'"), ONE),
         (text(16, enable="value: 'off'"), ONE),
         (text(16, enable=SOURCED), EIGHT),
@@ -46,7 +46,7 @@ EIGHT = [("nixl", 19090), *((f"nixl-{rank}", 19090 + rank) for rank in range(1, 
         (text(8, exporter="value: PROMETHEUS"), ONE),
         (text(8, exporter="value: doca"), ONE),
         (text(16, exporter=SOURCED), EIGHT),
-        (text(2, enable="value: n", port=SOURCED), ONE),
+        (text(2, enable="value: 'n'", port=SOURCED), ONE),
     ],
 )
 def test_each_rank_has_a_port(graph: str, expected: list[tuple[str, int]]) -> None:
@@ -71,7 +71,7 @@ def test_ports_that_cannot_be_declared_are_problems(graph: str, why: str) -> Non
     """The problem stands at the variable that makes it."""
     with pytest.raises(InvalidInputError) as caught:
         render(graph)
-    assert [(problem.why, str(problem.position)) for problem in caught.value.problems] == [(why, "graph.yaml:14")]
+    assert [(problem.why, str(problem.position)) for problem in caught.value.problems] == [(why, "-:14")]
 
 
 def test_other_frameworks_keep_the_single_port() -> None:

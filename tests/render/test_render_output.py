@@ -22,8 +22,11 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize(
     "value",
-    ["n", "Y", "on", "No", "true", "null", "~", "", "1", "1.5", "1e3", "12e4567", "0x1f", "0o17", "1_000", ".inf", "-1"]
-    + ["2001-01-01", "12:30:45", "<<", "=", "- a", "a: b", "a #b", "{a}", "&a", "*a", "!a", "@a", "%a", "'", '"'],
+    [
+        *("n", "Y", "on", "No", "true", "null", "~", "", "<<", "="),
+        *("1", "-1", "1.5", "1e3", "12e4567", "0x1f", "0o17", "1_000", ".inf", "2001-01-01", "12:30:45"),
+        *("- a", "a: b", "a #b", "{a}", "&a", "*a", "!a", "@a", "%a", "'", '"'),
+    ],
 )
 def test_what_some_reader_resolves_is_quoted(value: str) -> None:
     """Go's YAML, Python's and JSON's idea of plain scalars differ; a string is never at their mercy."""
@@ -31,9 +34,7 @@ def test_what_some_reader_resolves_is_quoted(value: str) -> None:
     assert text.removeprefix("value: ")[0] in {"'", '"'}
 
 
-@pytest.mark.parametrize(
-    "value", ["kubernetes", "-m", "--model-path", "8Gi", "25%", "reg/x:1.5.0", "fd00::1"[:4] + "x"]
-)
+@pytest.mark.parametrize("value", ["kubernetes", "-m", "--model-path", "8Gi", "25%", "reg/x:1.5.0", "HF_TOKEN"])
 def test_what_nobody_mistakes_is_plain(value: str) -> None:
     """Words, flags, quantities and images stay readable."""
     assert f"value: {value}\n" in to_yaml([{"value": value}])
@@ -47,7 +48,7 @@ def test_several_lines_are_a_literal_block() -> None:
 def test_equal_parts_are_written_out() -> None:
     """There are no anchors, which kubectl resolves and people do not."""
     shared = {"a": "b"}
-    assert to_yaml([{"x": shared, "y": shared}]) == "---\nx:\n  a: b\ny:\n  a: b\n"
+    assert to_yaml([{"v": shared, "w": shared}]) == "---\nv:\n  a: b\nw:\n  a: b\n"
 
 
 def test_what_identifies_a_thing_comes_first() -> None:

@@ -26,19 +26,11 @@ def backends_of(graph: Graph, command_lines: Mapping[str, CommandLine], problems
     """Framework by component name; `noop` for every type but workers, and for workers that show none.
 
     What a worker shows wins over what the graph declares, and they must agree. A worker that shows nothing (a wrapper
-    script) takes the graph's: declared, or the one all other workers show. Adds to `problems` what does not fit.
+    script) takes the graph's: declared (loading has refused unknown ones), or the one all other workers show. Adds to
+    `problems` what does not fit.
     """
     workers = [component for component in graph.components if component.type in names.WORKER_TYPES]
     declared = graph.backend_framework or ""
-    if declared and declared not in FRAMEWORKS:
-        problems.append(
-            Problem(
-                what=f'unknown backendFramework "{declared}"',
-                position=graph.locate("spec", "backendFramework"),
-                remedy=f"use one of {', '.join(FRAMEWORKS)}, or leave it out",
-            )
-        )
-        return {component.name: NONE for component in graph.components}
     shown = {worker.name: detect(command_lines[worker.name]) for worker in workers}
     for worker in workers:
         problems.extend(_disagreement(graph, worker, shown[worker.name], declared))

@@ -59,6 +59,8 @@ def shown(body: EnvVar) -> str:
     kind, reference = next(iter(source.items()))
     if kind in {"secretKeyRef", "configMapKeyRef"}:
         return f"{kind} {reference.get('name', '')}/{reference.get('key', '')}"
+    if kind == "fileKeyRef":
+        return f"{kind} {reference.get('volumeName', '')}/{reference.get('path', '')}/{reference.get('key', '')}"
     return f"{kind} {reference.get('fieldPath') or reference.get('resource') or ''}".rstrip()
 
 

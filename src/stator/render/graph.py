@@ -103,7 +103,7 @@ def _component(context: Context, problems: list[Problem]) -> RenderedComponent:
     body["env"] = [dict(entry.body) for entry in result.env]
     if result.env_from:
         body["envFrom"] = list(result.env_from)
-    workload = deployment(context, pod_spec(context, body, defaults, problems, notes), labels, problems)
+    workload = deployment(context, pod_spec(context, body, defaults, notes), labels, problems)
     own_service = service(context, labels)
     objects = (*result.config_maps, *([own_service] if own_service else ()), workload)
     return RenderedComponent(

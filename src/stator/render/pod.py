@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from stator.errors import Problem
 from stator.model import MAIN
 from stator.render import rbac
 from stator.render.context import Context, copied
@@ -26,10 +25,11 @@ _EPP_ACCOUNT = "epp-serviceaccount"
 _ZERO = re.compile(r"[+-]?0*(?:\.0*)?(?:[eE][+-]?\d+|[numkMGTPE]i?|Ki)?")
 
 
-def pod_spec(
-    context: Context, main: Json, defaults: Defaults, problems: list[Problem], notes: list[NotRendered]
-) -> Json:
-    """The pod's `spec` with `main` as its first container. May drop mounts of `main` (shared memory)."""
+def pod_spec(context: Context, main: Json, defaults: Defaults, notes: list[NotRendered]) -> Json:
+    """The pod's `spec` with `main` as its first container. Adds to `notes` what the user asked for in vain.
+
+    Completes the mounts of `main`, which depend on the pod's volumes.
+    """
     user = context.component.pod_spec
     spec: Json = copied({key: value for key, value in user.items() if key != "containers"})
     spec["containers"] = [
@@ -57,7 +57,6 @@ def pod_spec(
     present = {volume.get("name") for volume in volumes}
     volumes += [copied(item) for item in defaults.volumes if item["name"] in mounted and item["name"] not in present]
     volumes, mounts = _shared_memory(context, volumes, mounts, notes)
-    problems.extend(_bad_mounts(context))
     if volumes := _ordered(volumes, mounts):
         spec["volumes"] = volumes
     if mounts:
@@ -135,17 +134,6 @@ def _ordered(volumes: list[Json], mounts: list[Json]) -> list[Json]:
             claim = {"name": name, "persistentVolumeClaim": {"claimName": name}}
             ordered[name] = left.pop(name, claim)
     return [*ordered.values(), *left.values()]
-
-
-def _bad_mounts(context: Context) -> list[Problem]:
-    return [
-        Problem(
-            what=f"component {context.component.name}: a volume mount needs a name and a mountPath",
-            position=context.at_main("volumeMounts", index),
-        )
-        for index, mount in enumerate(context.component.main.get("volumeMounts") or ())
-        if not (mount.get("name") and mount.get("mountPath"))
-    ]
 
 
 def _path(context: Context, field: str) -> str:

@@ -12,14 +12,13 @@ from typing import Any
 
 import msgspec
 
-from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair
+from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair, evaluate
 from stator.errors import Position
 from stator.model import MAIN
 from stator.render.container import MainContainer, env_from_provenance, source_name
 from stator.render.context import Context
 from stator.render.environment import Entry, merge
 from stator.render.manifest import Provenance, Setter
-from stator.render.pending import evaluate
 
 Json = dict[str, Any]
 
@@ -36,9 +35,9 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def repaired(context: Context, main: MainContainer, labels: dict[str, str]) -> Repaired:
-    """Evaluate the rules, and apply their repairs unless the options say not to; findings come either way."""
-    verdict = evaluate(_facts(context, main))
-    repairs = verdict.repairs if context.options.repairs else ()
+    """Evaluate the rules and apply their repairs. With repairs switched off the findings weigh what they weigh."""
+    verdict = evaluate(_facts(context, main), repair=context.options.repairs)
+    repairs = verdict.repairs
     lowest = _config_maps(context, repairs, labels)
     appended = [
         Entry({"name": repair.name, "value": repair.value}, Setter("repair", repair.rule, None, repair.value))

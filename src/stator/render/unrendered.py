@@ -41,8 +41,7 @@ _OTHERWISE = "it is not rendered on the component path yet"
 
 def refused(component: Component, graph: Graph, options: RenderOptions) -> Iterator[Problem]:
     """What would run as something else if it were left out."""
-    multinode = component.other.get("multinode")
-    if multinode is not None and multinode.get("nodeCount") != 1:
+    if component.other.get("multinode") is not None:
         yield Problem(
             what=f"component {component.name}: multinode is not rendered on the component path yet",
             position=graph.locate(*component.path, "multinode"),
