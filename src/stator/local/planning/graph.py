@@ -212,7 +212,7 @@ class _GraphPlanner:
             what = f"port {port} {names.get(port, '')}".rstrip()
             why = "pods have an address of their own in a cluster, and share this machine's here"
             self.notes.adapt(context.pod.name, what, cluster=str(port), local=str(local), why=why)
-        for port in names.keys() - context.ports.moved.keys():
+        for port in sorted(names.keys() - context.ports.moved.keys()):
             if not self.ports.reserve(port):
                 self.notes.refuse(
                     f"component {context.component.name}: port {port} {names[port]}".rstrip() + " is taken",

@@ -148,6 +148,7 @@ class ContainerRunner:
             if exited.done():
                 return _End.EXITED
             if stopped.done():
+                probed.cancel()
                 await self._terminate(process, self._grace)
                 return _End.STOPPED
             await self._restart_for(probed.result(), process)

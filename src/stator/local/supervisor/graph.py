@@ -59,6 +59,8 @@ class GraphSupervisor:
 
     async def prepare(self) -> None:
         """Everything that can fail before a process is started. Raises StatorError; `abandon` then undoes it."""
+        remove(self._directory.logs)
+        self._remove_files()
         materialise(self._plan.pods)
         self._directory.logs.mkdir(mode=0o700, exist_ok=True)
         self._directory.kv.mkdir(mode=0o700, exist_ok=True)
