@@ -164,7 +164,8 @@ def _spawn(plan: LocalPlan, settings: Settings, graph: GraphDirectory, lock: int
     descriptor = os.open(graph.supervisor_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as log:
         supervisor = subprocess.Popen(
-            [sys.executable, "-m", "stator.local.supervisor"],
+            # -P: what lies in the working directory is not to be imported.
+            [sys.executable, "-P", "-m", "stator.local.supervisor"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
