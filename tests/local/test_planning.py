@@ -365,14 +365,15 @@ def test_missing_objects_of_volumes_are_the_kubelets_errors() -> None:
     """Unless they are optional."""
     volumes = [
         {"name": "a", "configMap": {"name": "nope"}},
-        {"name": "b", "secret": {"secretName": "hf", "items": [{"key": "no", "path": "x"}]}},
+        {"name": "s", "secret": {"secretName": "hf", "items": [{"key": "x", "path": "x"}]}},
         {"name": "c", "secret": {"secretName": "nope", "optional": True}},
     ]
     mounts = [{"name": volume["name"], "mountPath": f"/mnt/{volume['name']}"} for volume in volumes]
     found = problems(graph({"volumes": volumes}, volumeMounts=mounts))
+    setup = "MountVolume.SetUp failed for volume"
     assert [problem.removesuffix(": ") for problem in found] == [
-        'component Worker: MountVolume.SetUp failed for volume "a" : configmap "nope" not found',
-        'component Worker: MountVolume.SetUp failed for volume "b" : secret "hf": references non-existent config key: no',
+        f'component Worker: {setup} "a" : configmap "nope" not found',
+        f'component Worker: {setup} "s" : secret "hf": references non-existent secret key: x',
     ]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import Graphs, wait_until
 
+from conftest import Graphs, wait_until
 from stator.errors import StatorError
 from stator.local import lifecycle, processes
 from stator.local.plan import ExecCommand, FilePlan, HttpGet, Probe, SecretText
@@ -173,6 +173,30 @@ def test_a_graph_that_runs_cannot_be_started_again(graphs: Graphs) -> None:
     with pytest.raises(StatorError, match=r"test\.graph is already running: process \d+ supervises it"):
         lifecycle.start(plan)
     assert graph.read_status() == before
+
+
+def test_a_graph_can_be_started_again(graphs: Graphs) -> None:
+    """The first status seen is of the new start, and the logs are its own."""
+    plan = graphs.plan(graphs.pod(graphs.container("say=hello")))
+    graph = graphs.start(plan)
+    graphs.wait_ready(graph)
+    lifecycle.stop(graph)
+    lifecycle.start(plan)
+    first = graph.read_status()
+    assert first
+    assert (first.phase, first.revision) == ("Starting", 1)
+    graphs.wait_ready(graph)
+    assert [line.text for line in lifecycle.follow_logs(graph)] == ["hello"]
+
+
+def test_a_crash_that_a_probe_caused_says_so(graphs: Graphs) -> None:
+    """CrashLoopBackOff alone would hide why the container was restarted."""
+    container = graphs.container("health-after=1000000")
+    (port,) = container.ports.values()
+    startup = Probe(handler=HttpGet(port=port, path="/health"), period=0.05, failure_threshold=40)
+    graph = graphs.start(graphs.plan(graphs.pod(msgspec.structs.replace(container, startup=startup))))
+    status = graphs.wait(graph, lambda status: status.pods[0].reason == "CrashLoopBackOff")
+    assert "Startup probe failed: " in status.pods[0].message
 
 
 def test_a_taken_service_port_stops_the_start_before_any_process(graphs: Graphs) -> None:

@@ -60,6 +60,8 @@ def start(plan: LocalPlan, *, settings: Settings = KUBELET) -> GraphDirectory:
     The supervisor is detached: it outlives this process. Raises StatorError, with nothing left running, if the graph
     is already running, a port was taken since planning, or the disk refuses.
     """
+    if sys.platform != "linux":
+        raise LocalRunError(Problem(what="a graph runs on Linux only", why="processes are watched through /proc"))
     graph = GraphDirectory(Path(plan.directory))
     try:
         graph.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -82,7 +84,8 @@ def start(plan: LocalPlan, *, settings: Settings = KUBELET) -> GraphDirectory:
 def stop(graph: GraphDirectory) -> GraphStatus | None:
     """Stop a graph and return when nothing of it runs any more; its logs stay.
 
-    Waits for the pods' own grace. Returns the last status, None if the graph was never started.
+    Waits for the pods' own grace (terminationGracePeriodSeconds). Returns the last status, None if the graph was
+    never started.
     """
     record = graph.read_supervisor()
     if record and processes.send(record.process, signal.SIGTERM):
@@ -167,7 +170,8 @@ def _spawn(plan: LocalPlan, settings: Settings, graph: GraphDirectory, lock: int
     descriptor = os.open(graph.supervisor_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as log:
         supervisor = subprocess.Popen(
-            [sys.executable, "-m", "stator.local.supervisor"],
+            # -P: what lies in the working directory is not to be imported.
+            [sys.executable, "-P", "-m", "stator.local.supervisor"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

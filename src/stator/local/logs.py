@@ -44,18 +44,19 @@ def follow_logs(
         for container in pod.containers
     ]
     for reader in readers:
-        first = list(reader.read())
+        first = [*reader.read(), *(() if follow else reader.rest())]
         yield from first if lines is None else deque(first, maxlen=lines)
     while follow:
         # The status is read before the logs: what was written until the graph stopped is still shown.
-        status = graph.read_status()
+        now = graph.read_status()
+        stopped = now is None or now.phase == "Stopped"
         for reader in readers:
             yield from reader.read()
-        if status is None or status.phase == "Stopped":
-            break
+        if stopped:
+            for reader in readers:
+                yield from reader.rest()
+            return
         time.sleep(_POLL)
-    for reader in readers:
-        yield from reader.rest()
 
 
 def _selected(status: GraphStatus, select: Sequence[str]) -> Iterator[PodStatus]:

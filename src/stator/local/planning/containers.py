@@ -22,7 +22,7 @@ from stator.local.planning.volumes import PodVolumes
 from stator.render import RenderedComponent
 
 # What a process of this machine needs from its surroundings and an image would bring; nothing else leaks in.
-_PASSED_ON = ("HOME", "LANG", "LC_ALL", "LOGNAME", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
+PASSED_ON = ("HOME", "LANG", "LC_ALL", "LOGNAME", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
@@ -90,7 +90,8 @@ class _Container:
         component = self.context.component.name
         self.paths = self.context.volumes.paths(self.notes, component, self.container, texts)
         for path, local in self.paths.mounts.items():
-            self._adapt(f"path {path}", path, local, "processes here share the machine's file system")
+            if path != local:
+                self._adapt(f"path {path}", path, local, "processes here share the machine's file system")
         self.secret = computed.secret
         self.env = self._local_environment(computed.values)
         argv = self._argv()
@@ -136,7 +137,7 @@ class _Container:
             if (value := env.get(name, "")).isdecimal() and int(value) > 0:
                 env[name] = str(self.context.ports.move(int(value)))
         path = env.get("PATH") or self.context.host_env.get("PATH") or _SYSTEM_PATH
-        passed_on = {name: self.context.host_env[name] for name in _PASSED_ON if name in self.context.host_env}
+        passed_on = {name: self.context.host_env[name] for name in PASSED_ON if name in self.context.host_env}
         return {**passed_on, **env, "PATH": f"{self.runtime.bin}:{path}"}
 
     def _adapt_dynamo(self, env: dict[str, str]) -> None:

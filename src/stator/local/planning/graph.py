@@ -13,13 +13,14 @@ import msgspec
 from stator.errors import InvalidInputError
 from stator.local.kubelet.environment import PodFacts, Sources
 from stator.local.plan import ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
-from stator.local.planning.containers import PodContext, RuntimeFacts, plan_container
+from stator.local.planning.containers import PASSED_ON, PodContext, RuntimeFacts, plan_container
 from stator.local.planning.notes import Notes
 from stator.local.planning.ports import PodPorts, PortAllocator
 from stator.local.planning.probes import UnknownPortError, find_port
 from stator.local.planning.services import ServiceNames, addresses, allocate_services
 from stator.local.planning.unsupported import note_objects, note_pod
 from stator.local.planning.volumes import PodVolumes
+from stator.local.processes import MARKER
 from stator.model import Inventory
 from stator.render import Manifest, RenderedComponent
 
@@ -114,6 +115,10 @@ class _GraphPlanner:
 
     def plan(self) -> LocalPlan:
         note_objects(self.notes, self.manifest.objects)
+        marked = "every process of the graph can be found by it"
+        self.notes.adapt("", f"env {MARKER}", cluster="", local="set, new at each start", why=marked)
+        names = ", ".join(("PATH", *PASSED_ON))
+        self.notes.adapt("", f"env {names}", cluster="the image's", local="this machine's", why="there is no image")
         pods = [
             self._pod(component, replica)
             for component in self.manifest.components
@@ -214,7 +219,7 @@ class _GraphPlanner:
             what = f"port {port} {names.get(port, '')}".rstrip()
             why = "pods have an address of their own in a cluster, and share this machine's here"
             self.notes.adapt(context.pod.name, what, cluster=str(port), local=str(local), why=why)
-        for port in names.keys() - context.ports.moved.keys():
+        for port in sorted(names.keys() - context.ports.moved.keys()):
             if not self.ports.reserve(port):
                 self.notes.refuse(
                     f"component {context.component.name}: port {port} {names[port]}".rstrip() + " is taken",

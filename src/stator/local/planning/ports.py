@@ -44,7 +44,7 @@ class PortAllocator:
             if self._take(port):
                 return port
         raise StatorError(
-            Problem(what=f"no free port between {FIRST} and {LAST}", remedy="stop a graph with `stator local down`")
+            Problem(what=f"no free port between {FIRST} and {LAST}", remedy="stop a graph with `stator down`")
         )
 
     def reserve(self, port: int) -> bool:

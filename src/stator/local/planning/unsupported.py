@@ -48,7 +48,7 @@ _OBJECTS_ACTED_ON = frozenset({"Deployment", "Service", "ConfigMap"})
 
 def note_pod(notes: Notes, component: str, spec: Mapping[str, Any]) -> None:
     """List what a pod's spec asks for in vain."""
-    for field in spec.keys() - _POD_ACTED_ON:
+    for field in sorted(spec.keys() - _POD_ACTED_ON):
         if field == "restartPolicy" and spec[field] == "Always":
             continue
         if spec[field] not in (None, {}, [], ""):
@@ -58,7 +58,7 @@ def note_pod(notes: Notes, component: str, spec: Mapping[str, Any]) -> None:
 def note_container(notes: Notes, component: str, container: Mapping[str, Any]) -> None:
     """List what a container asks for in vain; GPUs by their own name."""
     name = container["name"]
-    for field in container.keys() - _CONTAINER_ACTED_ON:
+    for field in sorted(container.keys() - _CONTAINER_ACTED_ON):
         if container[field] in (None, {}, [], ""):
             continue
         what = f"container {name}: {field}"

@@ -156,6 +156,7 @@ class PodVolumes:
         *,
         secret: bool = False,
     ) -> Iterator[FilePlan]:
+        kind = "secret" if secret else "config"
         failed = f'MountVolume.SetUp failed for volume "{volume}" : '
         if data is None:
             if not reference.get("optional"):
@@ -168,4 +169,4 @@ class PodVolumes:
                 path = str(Path(directory, item["path"]))
                 yield FilePlan(path=path, content=data[item["key"]], mode=mode, secret=secret)
             elif not reference.get("optional"):
-                self._problems.append(f"{failed}{what}: references non-existent config key: {item['key']}")
+                self._problems.append(f"{failed}{what}: references non-existent {kind} key: {item['key']}")

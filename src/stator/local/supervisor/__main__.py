@@ -37,8 +37,8 @@ async def _supervise(order: Order) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, supervisor.stop)
     try:
-        await supervisor.prepare()
         _record(directory, order)
+        await supervisor.prepare()
     except (StatorError, OSError) as error:
         supervisor.abandon()
         directory.forget_supervisor()

@@ -146,8 +146,11 @@ class ContainerRunner:
         try:
             await asyncio.wait({exited, stopped, probed}, return_when=asyncio.FIRST_COMPLETED)
             if exited.done():
+                # It ended by itself: what probes said of it is not the reason.
+                self._update(probe_failure=None)
                 return _End.EXITED
             if stopped.done():
+                probed.cancel()
                 await self._terminate(process, self._grace)
                 return _End.STOPPED
             await self._restart_for(probed.result(), process)

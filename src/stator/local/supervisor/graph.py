@@ -58,12 +58,18 @@ class GraphSupervisor:
         )
 
     async def prepare(self) -> None:
-        """Everything that can fail before a process is started. Raises StatorError; `abandon` then undoes it."""
-        materialise(self._plan.pods)
-        self._directory.logs.mkdir(mode=0o700, exist_ok=True)
-        self._directory.kv.mkdir(mode=0o700, exist_ok=True)
+        """Everything that can fail before a process is started. Raises StatorError; `abandon` then undoes it.
+
+        The last step is the first status: whoever is told that the graph starts finds no older one.
+        """
         for proxy in self._proxies:
             await proxy.open()
+        remove(self._directory.logs)
+        self._remove_files()
+        materialise(self._plan.pods)
+        self._directory.logs.mkdir(mode=0o700)
+        self._directory.kv.mkdir(mode=0o700)
+        self._publish()
 
     def abandon(self) -> None:
         """Undo `prepare`."""
@@ -77,7 +83,6 @@ class GraphSupervisor:
 
     async def run(self) -> None:
         """Run all pods until `stop`; return when nothing is left of them."""
-        self._publish()
         publishing = asyncio.create_task(self._publish_changes())
         pods = [asyncio.create_task(pod.run()) for pod in self._pods]
         await asyncio.wait([asyncio.create_task(self._stopped.wait()), *pods], return_when=asyncio.FIRST_COMPLETED)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import ssl
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ _LONGEST_ANSWER = 10 * 1024
 _LONGEST_DETAIL = 300
 
 _SUCCESS = range(200, 400)
+
+_STATUS_LINE = re.compile(rb"HTTP/\d\.\d (\d{3})\b")
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -63,7 +66,7 @@ async def _http(handler: HttpGet) -> Outcome:
     try:
         writer.write(_request(handler))
         status, body = await _response(reader)
-    except (OSError, ValueError, asyncio.IncompleteReadError):
+    except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         return Outcome(f'Get "{handler.url}": EOF')
     finally:
         writer.transport.abort()
@@ -85,7 +88,11 @@ def _request(handler: HttpGet) -> bytes:
 
 
 async def _response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    status = int((await reader.readuntil(b"\n")).split(maxsplit=2)[1])
+    first = await reader.readuntil(b"\n")
+    found = _STATUS_LINE.match(first)
+    if found is None:
+        raise ValueError(f"no HTTP status line: {first!r}")
+    status = int(found[1])
     chunked, length = False, _LONGEST_ANSWER
     while (line := (await reader.readuntil(b"\n")).strip().lower()) != b"":
         name, _, value = line.partition(b":")
@@ -96,10 +103,10 @@ async def _response(reader: asyncio.StreamReader) -> tuple[int, bytes]:
         return status, b""
     if chunked:
         length = min(int((await reader.readuntil(b"\n")).split(b";")[0], 16), _LONGEST_ANSWER)
-    body = b""
-    with suppress(asyncio.IncompleteReadError):
-        body = await reader.readexactly(length)
-    return status, body
+    try:
+        return status, await reader.readexactly(length)
+    except asyncio.IncompleteReadError as ended:
+        return status, ended.partial
 
 
 async def _tcp(handler: TcpSocket) -> Outcome:
@@ -113,25 +120,29 @@ async def _tcp(handler: TcpSocket) -> Outcome:
 
 async def _exec(handler: ExecCommand, env: Mapping[str, str], directory: str) -> Outcome:
     argv: Sequence[str] = [reveal(text) for text in handler.argv]
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            env=env,
-            cwd=directory,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return Outcome(f"command could not be run: {_words(error)}")
-    try:
-        output, _ = await process.communicate()
-    except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        raise
-    return Outcome() if process.returncode == 0 else Outcome("command failed", _beginning(output))
+    # Memory, not a pipe: a child that the command leaves behind could hold a pipe open for ever.
+    with os.fdopen(os.memfd_create("probe"), "w+b") as output:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                env=env,
+                cwd=directory,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Outcome(f"command could not be run: {_words(error)}")
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            raise
+        output.seek(0)
+        return Outcome() if code == 0 else Outcome("command failed", _beginning(output.read(_LONGEST_ANSWER)))
 
 
 def _words(error: OSError) -> str:

@@ -55,8 +55,16 @@ def explain(
 def _not_ready(pod: PodPlan, container: ContainerStatus) -> Verdict:
     if container.reason == "RuntimeMissing":
         return Verdict("RuntimeMissing", container.message)
-    if container.reason == "CrashLoopBackOff":
-        return Verdict("CrashLoopBackOff", f"{container.message}; the last run ended {_ending(container)}")
+    cause = _cause(pod, container)
+    if container.reason != "CrashLoopBackOff":
+        return cause
+    ended = f"{container.message}; the last run ended {_ending(container)}"
+    # A container that a probe had restarted is one with a cause; the exit code alone would not tell it.
+    return Verdict("CrashLoopBackOff", f"{ended}; {cause.message}" if cause.message else ended, cause.rule)
+
+
+def _cause(pod: PodPlan, container: ContainerStatus) -> Verdict:
+    """What is wrong with a run, as far as the runtime or a probe has said it."""
     if container.canary:
         embedding = pod.backend == "sglang" and "EmbeddingRequest" in container.canary
         rule = pod.canary_rule or (_EMBEDDING_RULE if embedding else "")
