@@ -212,7 +212,7 @@ def _check_machine(profile: Profile, request: RuntimeRequest) -> None:
         raise RuntimeUnavailableError(
             Problem(
                 what=f"image {request.image} cannot run on this machine",
-                why=f"the {profile.name} packages exist for {', '.join(profile.machines)}, not for {platform.machine()}",
+                why=f"{profile.name} exists for {', '.join(profile.machines)}, this is {platform.machine()}",
                 remedy="run it with --engine mocker, or map the image to an environment of yours in stator.toml",
             )
         )
