@@ -150,7 +150,7 @@ class _Reader:
         for pattern in table:
             path = ("images", pattern)
             mapping = self._struct(ImageMapping, self._table(table, path), keys, path)
-            if mapping is None:
+            if mapping is None or not isinstance(table[pattern], dict):
                 continue
             chosen = [key for key in keys[:3] if getattr(mapping, key.replace("-", "_"))]
             if len(chosen) != 1:
@@ -202,7 +202,7 @@ class _Reader:
             if not _is_below(wheel.directory):
                 self._problem((*path, "directory"), f'"{wheel.directory}" is not a directory inside the wheel')
             return wheel
-        self._problem(path, "contents need a script (with runtime) or a requirement (with sha256, directory)")
+        self._problem(path, "contents are a script with its runtime, or a requirement with sha256 and directory")
         return None
 
     def _sidecars(self, table: Mapping[str, Any]) -> frozenset[str]:

@@ -28,6 +28,7 @@ from stator.local.runtimes.uv import RuntimeUnavailableError, Uv
 
 _MARKER = "stator-runtime.json"
 _LIST = "requirements.txt"
+_ROTARY_EMBEDDING = Path(__file__).parent / "rotary_embedding.py"
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +141,8 @@ def _environment(request: RuntimeRequest, cache: Path) -> _Environment:
             source = f"ai-dynamo {request.version}, resolved by uv when it was made"
         else:
             content, source = requirements.read_bytes(), f"ai-dynamo {request.version}, list of stator"
+    if request.profile == "sglang-cpu":
+        content += _ROTARY_EMBEDDING.read_bytes()
     digest = hashlib.sha256(content + b"\0" + version.encode()).hexdigest()[:12]
     return _Environment(
         home=cache / f"{name}-{digest}",
@@ -188,10 +191,21 @@ def _make(environment: _Environment, request: RuntimeRequest, uv: Uv, progress: 
             *(("--no-deps", "--require-hashes") if environment.closed else ()),
             purpose=f"cannot install the packages of {name}",
         )
+        if request.profile == "sglang-cpu":
+            _add_rotary_embedding(home)
         _complete(home, environment, request)
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise
+
+
+def _add_rotary_embedding(home: Path) -> None:
+    """Put the operator where SGLang looks for it on the CPU (see `rotary_embedding`)."""
+    (site,) = home.glob("lib/python*/site-packages")
+    package = site / "vllm"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    shutil.copyfile(_ROTARY_EMBEDDING, package / "_custom_ops.py")
 
 
 def _complete(home: Path, environment: _Environment, request: RuntimeRequest) -> None:
@@ -212,7 +226,7 @@ def _check_machine(profile: Profile, request: RuntimeRequest) -> None:
         raise RuntimeUnavailableError(
             Problem(
                 what=f"image {request.image} cannot run on this machine",
-                why=f"the {profile.name} packages exist for {', '.join(profile.machines)}, not for {platform.machine()}",
+                why=f"{profile.name} exists for {', '.join(profile.machines)}, this is {platform.machine()}",
                 remedy="run it with --engine mocker, or map the image to an environment of yours in stator.toml",
             )
         )
