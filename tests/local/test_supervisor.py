@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from running import Graphs, wait_until
 
-from conftest import Graphs, wait_until
 from stator.errors import StatorError
 from stator.local import lifecycle, processes
 from stator.local.plan import ExecCommand, FilePlan, HttpGet, Probe, SecretText
