@@ -25,7 +25,7 @@ from stator.local.settings import Settings
 from stator.local.state import ContainerStatus, ProbeFailure
 from stator.local.supervisor.logs import OutputPump, RotatingLog
 from stator.local.supervisor.prober import Outcome, check
-from stator.local.supervisor.reasons import CANARY_MARK, canary_essence
+from stator.local.supervisor.reasons import canary_essence
 
 # How long to wait for the rest of a dead container's output: nobody can be writing any more.
 _LAST_OUTPUT = 1.0
@@ -241,8 +241,8 @@ class ContainerRunner:
             self._update(probe_failure=None)
 
     def _on_line(self, line: bytes) -> None:
-        if CANARY_MARK in line and not self.status.ready:
-            self._update(canary=self._surroundings.conceal(canary_essence(line)))
+        if not self.status.ready and (essence := canary_essence(line)):
+            self._update(canary=self._surroundings.conceal(essence))
 
     def _update(self, **changes: object) -> None:
         status = msgspec.structs.replace(self.status, **changes)
