@@ -78,17 +78,16 @@ class ContainerRunner:
         self._update(state="Terminated", reason="", message="", process=None, ready=completed)
 
     async def _wait_to_restart(self, delay: float) -> None:
-        restarts = self.status.restarts + 1
-        if self.status.reason == "RuntimeMissing":
-            self._update(restarts=restarts)
-        elif delay:
-            message = f"back-off {delay:g}s restarting failed container={self.plan.name}"
-            self._update(state="Waiting", reason="CrashLoopBackOff", message=message, restarts=restarts)
-        else:
-            self._update(state="Waiting", restarts=restarts)
+        ran = self.status.reason != "RuntimeMissing"
+        if ran:
+            message = f"back-off {delay:g}s restarting failed container={self.plan.name}" if delay else ""
+            self._update(state="Waiting", reason="CrashLoopBackOff" if delay else "", message=message)
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._stop.wait()
+        # What could not even be started is tried again, but that is no restart.
+        if ran and not self._stop.is_set():
+            self._update(restarts=self.status.restarts + 1)
 
     async def _run_once(self) -> _End:
         """One run, from start to the last process of the session."""
