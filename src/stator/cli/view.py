@@ -59,13 +59,14 @@ def follow(statuses: Iterable[Statuses], *, until: Callable[[Statuses], bool]) -
 
 
 def _plain(statuses: Iterable[Statuses], until: Callable[[Statuses], bool]) -> Iterator[Statuses]:
-    said: dict[str, str] = {}
+    said: dict[str, tuple[object, ...]] = {}
     for graphs in statuses:
         for pod in (pod for status in graphs for pod in status.pods):
-            line = pod_line(pod)
-            if said.get(pod.name) != line:
-                said[pod.name] = line
-                click.echo(line)
+            # A probe's message quotes the answer, and that may hold a running clock: it is no change by itself.
+            state = (pod.ready, pod.reason, pod.rule, pod.restarts, pod.message.partition(" (")[0])
+            if said.get(pod.name) != state:
+                said[pod.name] = state
+                click.echo(pod_line(pod))
         yield graphs
         if until(graphs):
             return

@@ -157,6 +157,11 @@ class _Container:
                 shown = REDACTED if name in self.secret else before
                 self._adapt(f"container {self.name}: env {name}", shown, setting.value, setting.why)
             env[name] = setting.value
+        for name, why in dynamo.LEFT_OUT.get(self.runtime.profile, {}).items():
+            if name in env:
+                before = env.pop(name)
+                shown = REDACTED if name in self.secret else before
+                self._adapt(f"container {self.name}: env {name}", shown, "", why)
 
     def _argv(self) -> tuple[Text, ...]:
         if not self.container.get("command"):

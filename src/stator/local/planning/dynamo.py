@@ -50,6 +50,15 @@ def settings(kv: str) -> dict[str, Setting]:
     }
 
 
+# Variables that make an engine die here, by environment profile, and why.
+LEFT_OUT = {
+    "sglang-cpu": {
+        "DYN_FORWARDPASS_METRIC_PORT": "forward-pass metrics time the engine with CUDA events, which ends the scheduler "
+        "of an engine on the CPU at its first request (seen with ai-dynamo 1.5.1, SGLang 0.5.18)"
+    }
+}
+
+
 # What works here, what an absent variable means to the runtimes, and what to do about anything else.
 _PLANES = {
     "DYN_DISCOVERY_BACKEND": ({"kubernetes", "file"}, "etcd", "render with the kubernetes discovery backend"),
