@@ -53,8 +53,8 @@ def settings(kv: str) -> dict[str, Setting]:
 # Variables that make an engine die here, by environment profile, and why.
 LEFT_OUT = {
     "sglang-cpu": {
-        "DYN_FORWARDPASS_METRIC_PORT": "forward-pass metrics time the engine with CUDA events, which ends the scheduler "
-        "of an engine on the CPU at its first request (seen with ai-dynamo 1.5.1, SGLang 0.5.18)"
+        "DYN_FORWARDPASS_METRIC_PORT": "forward-pass metrics time the engine with CUDA events, which ends the "
+        "scheduler of an engine on the CPU at its first request (seen with ai-dynamo 1.5.1, SGLang 0.5.18)"
     }
 }
 
