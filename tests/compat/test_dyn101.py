@@ -14,7 +14,7 @@ from stator.model.commandline import CommandLine, Invocation
 
 (DYN101,) = (rule for rule in rules() if rule.id == "DYN101")
 EMBEDDING = '{"model":"health-check","input":"Test"}'
-EITHER = DYN101.payloads["either"]
+EITHER = DYN101.payloads["either"].text
 NOTHING = Verdict()
 TOKEN = {"secretRef": {"name": "hf-token-secret"}}
 FROM_CONFIG_MAP = {"configMapKeyRef": {"name": "modes", "key": "embedding"}}
@@ -137,6 +137,8 @@ def test_a_configured_payload_is_left_alone(payload: Any, container: Any) -> Non
         ('"text"', "it is not a JSON object"),
         ("{'model': 'm'}", "it is not JSON"),
         (" @/etc/probe.json", "it is not JSON"),
+        ("@", "no file has that name"),
+        ("@/etc/probe.json\n", "no file has that name"),
         ('{"token_ids":[1]}', 'it has no "model" and no "input"'),
         ('{"model":"m"}', 'it has no "input"'),
     ],
@@ -336,7 +338,7 @@ def test_a_flag_settles_what_env_from_leaves_open(words: list[str], container: A
         (["--config", "f.yaml"], {}, "--config may change what the worker does"),
         (["--dllm-algorithm=x"], {}, "--dllm-algorithm may change what the worker does"),
         (["--enable-multimodal"], {}, "--enable-multimodal may be on"),
-        ([], {"image": "r:1.4.2"}, "the payload for both modes was not tried with runtime 1.4.2"),
+        ([], {"image": "r:1.3.1"}, "the payload for both modes was not tried with runtime 1.3.1"),
     ],
 )
 def test_where_the_payload_was_not_tried_none_is_set(
