@@ -2,13 +2,14 @@
 
 A problem says what is wrong, where (file and line), why, and what to do. Library exceptions are translated to
 these where the library is used, so that nothing above has to know the library.
+
+Plain dataclasses, not msgspec structs: `stator --help` imports this module and nothing that costs more.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
-
-import msgspec
 
 
 class ExitCode(IntEnum):
@@ -20,7 +21,8 @@ class ExitCode(IntEnum):
     UNDECIDED = 3
 
 
-class Position(msgspec.Struct, frozen=True, order=True):
+@dataclass(frozen=True, order=True, slots=True)
+class Position:
     """A place in a source: file name (`-` for standard input), 1-based line and column (0: unknown)."""
 
     file: str
@@ -32,7 +34,8 @@ class Position(msgspec.Struct, frozen=True, order=True):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
     """One thing that is wrong with the input."""
 
     what: str

@@ -1,17 +1,23 @@
 """Typed resources and how sources become them."""
 
+from stator.model.commandline import CommandLine, Invocation, read_command_line
 from stator.model.documents import Document, Path
+from stator.model.load import load
 from stator.model.resources import MAIN, AlphaOnly, Component, Graph, Inventory, Kind, Origin, SecretData
 
 __all__ = [
     "MAIN",
     "AlphaOnly",
+    "CommandLine",
     "Component",
     "Document",
     "Graph",
     "Inventory",
+    "Invocation",
     "Kind",
     "Origin",
     "Path",
     "SecretData",
+    "load",
+    "read_command_line",
 ]

@@ -11,6 +11,9 @@ from stator.errors import Position
 
 Path = tuple[str | int, ...]
 
+# The tag of an unquoted scalar, which `stator.model.parse` leaves empty, or the explicit one.
+_MERGE_TAGS = frozenset({"", "tag:yaml.org,2002:merge"})
+
 
 class Document(msgspec.Struct, frozen=True):
     """One document of a source: its plain JSON value, and the parsed node tree that holds the positions.
@@ -22,6 +25,10 @@ class Document(msgspec.Struct, frozen=True):
     value: Any
     root: yaml.Node
 
+    def __repr__(self) -> str:
+        """The place alone: the value may be a Secret's."""
+        return f"Document({self.locate(())})"
+
     def locate(self, path: Path) -> Position:
         """Position of the value at `path`, or of its nearest parent that exists.
 
@@ -29,14 +36,33 @@ class Document(msgspec.Struct, frozen=True):
         """
         node, mark = self.root, self.root.start_mark
         for step in path:
-            if isinstance(node, yaml.MappingNode):
-                found = next(((key, value) for key, value in node.value if key.value == step), None)
-                if found is None:
-                    break
-                mark, node = found[0].start_mark, found[1]
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-                node = node.value[step]
-                mark = node.start_mark
-            else:
+            found = entry(node, step)
+            if found is None:
                 break
+            mark, node = found[0].start_mark, found[1]
         return Position(self.file, mark.line + 1, mark.column + 1)
+
+
+def is_merge_key(key: yaml.Node) -> bool:
+    """Whether a mapping's key is YAML 1.1's `<<`, which takes over another mapping's entries."""
+    return key.value == "<<" and key.tag in _MERGE_TAGS
+
+
+def entry(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    """What stands at `step` of a mapping or a list: the node to point at (the key, if there is one) and the value.
+
+    A mapping's own keys come before the ones merged into it.
+    """
+    if isinstance(node, yaml.SequenceNode):
+        inside = isinstance(step, int) and step < len(node.value)
+        return (node.value[step], node.value[step]) if inside else None
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    found = next(((key, value) for key, value in node.value if key.value == step and not is_merge_key(key)), None)
+    if found:
+        return found
+    sources = (value for key, value in node.value if is_merge_key(key))
+    merged = (
+        source for value in sources for source in (value.value if isinstance(value, yaml.SequenceNode) else [value])
+    )
+    return next((found for source in merged if (found := entry(source, step))), None)

@@ -18,6 +18,8 @@ Kind = Literal["DynamoGraphDeployment", "DynamoComponentDeployment"]
 
 # A component's main container is the podTemplate container of this name (v1alpha1: extraPodSpec.mainContainer).
 MAIN = "main"
+# The container that a v1alpha1 service's inline `frontendSidecar` becomes.
+FRONTEND_SIDECAR = "sidecar-frontend"
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -1,8 +1,10 @@
 """Graph to Kubernetes objects: pure, deterministic, with provenance."""
 
+from stator.render.graph import render_graph
 from stator.render.manifest import (
     Layer,
     Manifest,
+    NotRendered,
     Provenance,
     RenderedComponent,
     RenderOptions,
@@ -10,4 +12,14 @@ from stator.render.manifest import (
     Subject,
 )
 
-__all__ = ["Layer", "Manifest", "Provenance", "RenderOptions", "RenderedComponent", "Setter", "Subject"]
+__all__ = [
+    "Layer",
+    "Manifest",
+    "NotRendered",
+    "Provenance",
+    "RenderOptions",
+    "RenderedComponent",
+    "Setter",
+    "Subject",
+    "render_graph",
+]

@@ -8,6 +8,7 @@ import msgspec
 
 from stator.compat import Finding
 from stator.errors import Position
+from stator.model import Path
 from stator.versions import ResolvedVersion, Version
 
 Layer = Literal["infrastructure", "type-default", "graph", "component", "backend", "repair"]
@@ -37,8 +38,28 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     replaced: tuple[Setter, ...] = ()
 
 
+class NotRendered(msgspec.Struct, frozen=True):
+    """Something the graph asks for that is not in the rendered objects, and why.
+
+    `path` is the field's in the v1beta1 shape, or has one step: the object that is missing
+    (`ServiceAccount/ns/planner-serviceaccount`).
+    """
+
+    path: Path
+    position: Position | None
+    why: str
+
+    @property
+    def field(self) -> str:
+        """The path as people write it: `spec.components[1].modelRef`."""
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
+
+
 class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
-    """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included."""
+    """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included.
+
+    `repairs` are the ids of the rules whose repair is in the objects.
+    """
 
     name: str
     type: str
@@ -50,16 +71,24 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     provenance: tuple[Provenance, ...]
     findings: tuple[Finding, ...] = ()
     repairs: tuple[str, ...] = ()
+    not_rendered: tuple[NotRendered, ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """A rendered graph. `objects` come in apply order and hold the components' objects too."""
+    """A rendered graph. `objects` come in apply order and hold the components' objects too.
+
+    No object has owner references: rendering is pure and knows no UIDs. Whoever applies the objects adds them, with
+    the graph as controller. `generation` is the worker hash (8 hex digits), empty where there is none.
+    `not_rendered` holds the components' too, after the graph's own.
+    """
 
     graph: str
     name: str
     namespace: str
     objects: tuple[dict[str, Any], ...]
     components: tuple[RenderedComponent, ...]
+    generation: str = ""
+    not_rendered: tuple[NotRendered, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

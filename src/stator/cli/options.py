@@ -1,0 +1,60 @@
+"""Options that several commands share, and the parsing of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from stator.errors import InvalidInputError, Problem
+from stator.render import RenderOptions
+from stator.versions import InvalidVersionError, Version
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCES...")
+namespace = click.option("-n", "--namespace", metavar="NAMESPACE", help="Namespace for objects that name none.")
+operator = click.option(
+    "--operator",
+    metavar="VERSION",
+    default=str(RenderOptions().operator),
+    show_default=True,
+    help="Operator release whose injection is rendered.",
+)
+no_repairs = click.option("--no-repairs", is_flag=True, help="Render as an operator without repairs would.")
+
+
+def parse_operator(text: str) -> Version:
+    """Parse `--operator`: `1.6.1`, or `1.6` for the first patch of a minor.
+
+    Raises InvalidInputError for anything else.
+    """
+    full = f"{text}.0" if text.count(".") == 1 else text
+    try:
+        return Version.parse(full)
+    except InvalidVersionError as error:
+        raise InvalidInputError(
+            Problem(what=f"--operator {text!r} is no release", remedy="give X.Y.Z or X.Y, like 1.6.1")
+        ) from error
+
+
+def parse_settings(settings: tuple[str, ...]) -> dict[str, Version]:
+    """Parse `--set COMPONENT=VERSION` options; raises InvalidInputError naming every one that is wrong."""
+    parsed: dict[str, Version] = {}
+    problems = []
+    for setting in settings:
+        component, _, text = setting.partition("=")
+        try:
+            parsed[component] = Version.parse(text)
+        except InvalidVersionError as error:
+            problems.append(
+                Problem(
+                    what=f"--set {setting!r} is not COMPONENT=X.Y.Z",
+                    why=error.problems[0].what,
+                    remedy="write it as --set worker=1.6.1",
+                )
+            )
+    if problems:
+        raise InvalidInputError(*problems)
+    return parsed

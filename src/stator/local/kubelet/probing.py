@@ -1,0 +1,128 @@
+"""The kubelet's probe rules, without clock or network.
+
+A `ProbeSet` belongs to one run of one container. Ask it what is due, tell it what came out, read what follows:
+whether the container has started, is ready, or must be restarted (Kubernetes documentation, Configure Liveness,
+Readiness and Startup Probes). Times are seconds on any monotonic clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from stator.local.plan import ContainerPlan, Probe, ProbeKind
+
+
+class Watch(msgspec.Struct, frozen=True, kw_only=True):
+    """One probe of a running container.
+
+    `result` changes only after `success_threshold` or `failure_threshold` equal outcomes in a row, counted in `run`.
+    `due_at` is when to probe next; the grid of probe times begins at `first_at`.
+    """
+
+    probe: Probe
+    first_at: float
+    due_at: float
+    result: bool
+    last: bool | None = None
+    run: int = 0
+
+
+class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
+    """The probes of one run. `failed` is the probe because of which the container must be restarted, or None."""
+
+    startup: Watch | None = None
+    liveness: Watch | None = None
+    readiness: Watch | None = None
+    failed: ProbeKind | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether the startup probe has succeeded; true without one."""
+        return self.startup is None or self.startup.result
+
+    @property
+    def ready(self) -> bool:
+        """Whether the container takes traffic: started, and the readiness probe (if any) says yes."""
+        return self.started and self.failed is None and (self.readiness is None or self.readiness.result)
+
+    def next_due(self, running: Collection[ProbeKind] = ()) -> float:
+        """When the next probe is due, other than those that are `running`; infinity if there is none."""
+        return min((watch.due_at for kind, watch in _active(self) if kind not in running), default=math.inf)
+
+    def due(self, now: float) -> tuple[ProbeKind, ...]:
+        """The probes to run now."""
+        return tuple(kind for kind, watch in _active(self) if watch.due_at <= now)
+
+
+def begin(container: ContainerPlan, now: float) -> ProbeSet:
+    """The probes of a container that was started at `now`.
+
+    Before their first outcome, startup and readiness count as failed and liveness as succeeded.
+    """
+    return ProbeSet(
+        startup=_watch(container.startup, now, result=False),
+        liveness=_watch(container.liveness, now, result=True),
+        readiness=_watch(container.readiness, now, result=False),
+    )
+
+
+def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float) -> ProbeSet:
+    """What follows from one outcome at `now`."""
+    watch: Watch | None = getattr(probes, kind)
+    if watch is None or probes.failed:
+        return probes
+    run = watch.run + 1 if watch.last == success else 1
+    threshold = watch.probe.success_threshold if success else watch.probe.failure_threshold
+    settled = run >= threshold
+    watch = msgspec.structs.replace(
+        watch,
+        last=success,
+        run=run,
+        result=success if settled else watch.result,
+        due_at=_after(watch, now),
+    )
+    probes = msgspec.structs.replace(probes, **{kind: watch})
+    if settled and not success and kind != "readiness":
+        return msgspec.structs.replace(probes, failed=kind)
+    if settled and success and kind == "startup":
+        return _open_gate(probes, now)
+    return probes
+
+
+def _watch(probe: Probe | None, now: float, *, result: bool) -> Watch | None:
+    if probe is None:
+        return None
+    first = now + probe.initial_delay
+    return Watch(probe=probe, first_at=first, due_at=first, result=result)
+
+
+def _active(probes: ProbeSet) -> Iterator[tuple[ProbeKind, Watch]]:
+    """Startup alone until it has succeeded, then the other two; nothing once the container is to be restarted."""
+    if probes.failed:
+        return
+    if not probes.started and probes.startup:
+        yield "startup", probes.startup
+        return
+    if probes.liveness:
+        yield "liveness", probes.liveness
+    if probes.readiness:
+        yield "readiness", probes.readiness
+
+
+def _open_gate(probes: ProbeSet, now: float) -> ProbeSet:
+    """The startup probe succeeded: readiness is asked at once (as the kubelet does), liveness on its own grid."""
+    liveness, readiness = probes.liveness, probes.readiness
+    if liveness:
+        liveness = msgspec.structs.replace(liveness, due_at=max(liveness.first_at, _after(liveness, now)))
+    if readiness:
+        readiness = msgspec.structs.replace(readiness, due_at=max(readiness.first_at, now))
+    return msgspec.structs.replace(probes, liveness=liveness, readiness=readiness)
+
+
+def _after(watch: Watch, now: float) -> float:
+    """The first time of the probe's grid after `now`: a slow probe skips times, it never runs twice at once."""
+    periods = math.floor((now - watch.first_at) / watch.probe.period) + 1
+    return watch.first_at + max(periods, 0) * watch.probe.period

@@ -1,0 +1,213 @@
+"""From loaded graphs to plans that can be started: the steps of `stator up` before anything runs.
+
+What can be refused without making anything is refused first, and all of it at once: graphs that run already, images
+without a runtime, references that lead nowhere. Only then environments are made and models fetched.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stator.errors import InvalidInputError, Position, Problem, StatorError
+from stator.local.config import LocalConfig
+from stator.local.lifecycle import require_stopped, reserved_ports
+from stator.local.plan import Adaptation, LocalPlan
+from stator.local.planning.graph import Machine, plan_graph
+from stator.local.planning.ports import PortAllocator
+from stator.local.runtimes import (
+    Runtime,
+    RuntimeRequest,
+    StandIn,
+    directories_in_use,
+    ensure,
+    prepare_volumes,
+    resolve_runtime,
+    with_mocker,
+)
+from stator.local.state import StateDirectory
+from stator.model import MAIN, Graph, Inventory
+from stator.model.commandline import read_command_line
+from stator.render import Manifest, RenderedComponent, RenderOptions, render_graph
+from stator.versions import Version, resolve, with_versions
+
+# A container of a graph: component name, container name.
+_Key = tuple[str, str]
+
+
+class Preparation(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run and how.
+
+    `settings` are versions by component name or type; `mocker` puts the published mocker in the place of engines that
+    cannot run here; `cache` is where environments are kept.
+    """
+
+    render: RenderOptions
+    config: LocalConfig
+    state: StateDirectory
+    cache: Path
+    settings: Mapping[str, Version] = {}
+    mocker: bool = False
+    offline: bool = False
+
+
+def prepare(
+    inventory: Inventory, how: Preparation, *, progress: Callable[[str], None]
+) -> tuple[tuple[Manifest, LocalPlan], ...]:
+    """Render every graph of `inventory`, make what it needs, and plan it. `progress` hears what is being made.
+
+    Raises StatorError with every problem that can be found before something is made, else with those of making it.
+    """
+    graphs = _at_versions(inventory.graphs, how.settings)
+    drafts = [_Draft(graph, how) for graph in graphs]
+    problems = [problem for draft in drafts for problem in draft.problems]
+    if problems:
+        raise InvalidInputError(*problems)
+    ports = PortAllocator(",".join(draft.id for draft in drafts), taken=reserved_ports(how.state))
+    # Planning depends on where environments are, not on whether they are there: every reference is checked before
+    # gigabytes are fetched. The ports of this trial are not kept.
+    for draft in drafts:
+        draft.plan(inventory, how, draft.pending(), PortAllocator(draft.id))
+    runtimes = {
+        request: ensure(request, cache=how.cache, progress=progress, offline=how.offline)
+        for request in dict.fromkeys(request for draft in drafts for request in draft.requests.values())
+    }
+    specs = [component.workload["spec"]["template"]["spec"] for draft in drafts for component in draft.components]
+    needed = directories_in_use(how.config, specs)
+    prepare_volumes(how.config, needed, cache=how.cache, progress=progress, offline=how.offline)
+    return tuple(
+        (
+            draft.manifest,
+            draft.plan(inventory, how, {key: runtimes[asked] for key, asked in draft.requests.items()}, ports),
+        )
+        for draft in drafts
+    )
+
+
+class _Draft:
+    """One graph on its way: rendered, with stand-ins for engines, and with the environments its containers need."""
+
+    def __init__(self, graph: Graph, how: Preparation) -> None:
+        self.problems: list[Problem] = []
+        self.requests: dict[_Key, RuntimeRequest] = {}
+        self.stand_ins: dict[str, StandIn] = {}
+        self.graph = graph
+        self.id = f"{graph.namespace}.{graph.name}"
+        self.directory = how.state.graph(graph.namespace, graph.name)
+        self._collect(lambda: require_stopped(self.directory))
+        self.manifest = render_graph(graph, how.render)
+        self.components = self.manifest.components
+        if how.mocker:
+            self.components = tuple(self._with_stand_in(component) for component in self.components)
+        for component in self.components:
+            self._resolve(component, how.config)
+
+    def pending(self) -> dict[_Key, Runtime]:
+        """Environments as planning needs them, before they are there."""
+        return {
+            key: Runtime(
+                image=request.image,
+                python="python3",
+                bin="",
+                profile=request.profile,
+                version=request.version,
+                source="to be made",
+            )
+            for key, request in self.requests.items()
+        }
+
+    def plan(
+        self, inventory: Inventory, how: Preparation, runtimes: Mapping[_Key, Runtime], ports: PortAllocator
+    ) -> LocalPlan:
+        """The plan with these environments."""
+        plan = plan_graph(
+            msgspec.structs.replace(self.manifest, components=self.components),
+            inventory,
+            Machine.here(runtimes, how.config.volumes, how.config.ignored_sidecars),
+            ports=ports,
+            directory=self.directory.path,
+            new_uid=lambda: str(uuid.uuid4()),
+        )
+        stand_ins = tuple(
+            Adaptation(
+                pod=pod.name,
+                what="engine",
+                cluster=stand_in.replaced,
+                local="dynamo.mocker",
+                why=f"--engine mocker; options it does not have: {', '.join(stand_in.dropped) or 'none'}",
+            )
+            for pod in plan.pods
+            if (stand_in := self.stand_ins.get(pod.component))
+        )
+        return msgspec.structs.replace(plan, adaptations=(*stand_ins, *plan.adaptations))
+
+    def _with_stand_in(self, component: RenderedComponent) -> RenderedComponent:
+        container = _main(component)
+        literal = {entry["name"]: entry["value"] for entry in container.get("env") or () if "value" in entry}
+        line = read_command_line(container.get("command") or (), container.get("args") or ())
+        stand_in = self._collect(lambda: with_mocker(line, env=literal, position=self._position(component)))
+        if stand_in is None:
+            return component
+        self.stand_ins[component.name] = stand_in
+        mocker = {**container, "command": list(stand_in.argv), "args": []}
+        spec = component.workload["spec"]
+        pod_spec = spec["template"]["spec"]
+        containers = [mocker if each is container else each for each in pod_spec["containers"]]
+        template = {**spec["template"], "spec": {**pod_spec, "containers": containers}}
+        return msgspec.structs.replace(
+            component, workload={**component.workload, "spec": {**spec, "template": template}}
+        )
+
+    def _resolve(self, component: RenderedComponent, config: LocalConfig) -> None:
+        pod_spec = component.workload["spec"]["template"]["spec"]
+        for container in (*(pod_spec.get("initContainers") or ()), *pod_spec["containers"]):
+            name, image = container["name"], container.get("image") or ""
+            if name in config.ignored_sidecars:
+                continue
+            # The component's version is that of its main container; a sidecar is judged by its own image.
+            version = component.version if name == MAIN else resolve(None, image)
+            line = read_command_line(container.get("command") or (), container.get("args") or ())
+            position = self._position(component)
+            request = self._collect(
+                lambda image=image, line=line, version=version, position=position: resolve_runtime(
+                    image, line, version, config, position=position
+                )
+            )
+            if request is not None:
+                self.requests[component.name, name] = request
+
+    def _position(self, component: RenderedComponent) -> Position:
+        part = next(part for part in self.graph.components if part.name == component.name)
+        return self.graph.locate(*part.main_path, "image")
+
+    def _collect(self, step: Callable[[], Any]) -> Any:
+        """The step's result; None, and its problems noted, if it refuses."""
+        try:
+            return step()
+        except StatorError as error:
+            self.problems += error.problems
+            return None
+
+
+def _main(component: RenderedComponent) -> Mapping[str, Any]:
+    containers = component.workload["spec"]["template"]["spec"]["containers"]
+    return next(container for container in containers if container["name"] == MAIN)
+
+
+def _at_versions(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tuple[Graph, ...]:
+    """Each graph with the settings that fit it; a setting that fits no graph is an error, one that fits some is not."""
+    fitting = {graph.ref: dict(_fitting(graph, settings)) for graph in graphs}
+    for key, version in settings.items():
+        if graphs and not any(key in chosen for chosen in fitting.values()):
+            # Raises, naming the components there are.
+            with_versions(graphs[0], {key: version})
+    return tuple(with_versions(graph, fitting[graph.ref]) for graph in graphs)
+
+
+def _fitting(graph: Graph, settings: Mapping[str, Version]) -> Iterator[tuple[str, Version]]:
+    names = {text for part in graph.components for text in (part.name.lower(), part.type)}
+    return ((key, version) for key, version in settings.items() if key.lower() in names)

@@ -1,0 +1,71 @@
+"""v1beta1 documents to graphs: the shape is the same, so every path of the graph is a path of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stator.model.documents import Document, Path
+from stator.model.resources import AlphaOnly, Component, Graph, Origin
+
+# Known fields that have no attribute of their own.
+COMPONENT_OTHER = (
+    "multinode",
+    "roles",
+    "minAvailable",
+    "scalingAdapter",
+    "modelRef",
+    "eppConfig",
+    "frontendSidecar",
+    "compilationCache",
+    "topologyConstraint",
+    "providerOverride",
+    "experimental",
+)
+GRAPH_OTHER = ("restart", "topologyConstraint", "providerOverride", "experimental", "priorityClassName")
+
+
+def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph:
+    """The graph a valid v1beta1 DynamoGraphDeployment or DynamoComponentDeployment describes.
+
+    `value` is the document's value without nulls.
+    """
+    metadata, spec = value["metadata"], value["spec"]
+    standalone = value["kind"] == "DynamoComponentDeployment"
+    if standalone:
+        components: tuple[Component, ...] = (component({"name": metadata["name"], **spec}, ("spec",)),)
+    else:
+        items = spec["components"]
+        components = tuple(component(item, ("spec", "components", index)) for index, item in enumerate(items))
+    return Graph(
+        kind=value["kind"],
+        api_version=value["apiVersion"],
+        name=metadata["name"],
+        namespace=namespace,
+        components=components,
+        origin=Origin(document),
+        labels=metadata.get("labels", {}),
+        annotations=metadata.get("annotations", {}),
+        spec_labels={} if standalone else spec.get("labels", {}),
+        spec_annotations={} if standalone else spec.get("annotations", {}),
+        env=() if standalone else tuple(spec.get("env", ())),
+        backend_framework=spec.get("backendFramework"),
+        other={} if standalone else {name: spec[name] for name in GRAPH_OTHER if name in spec},
+    )
+
+
+def component(value: Mapping[str, Any], path: Path, alpha: AlphaOnly = AlphaOnly()) -> Component:  # noqa: B008 (immutable)
+    """The component a value of the v1beta1 shape describes; `path` is where the graph has it."""
+    size = value.get("sharedMemorySize")
+    return Component(
+        name=value["name"],
+        path=path,
+        type=value.get("type", ""),
+        replicas=value.get("replicas"),
+        pod_template=value.get("podTemplate", {}),
+        runtime_version_override=value.get("runtimeVersionOverride"),
+        global_dynamo_namespace=value.get("globalDynamoNamespace", False),
+        shared_memory_size=None if size is None else str(size),
+        other={name: value[name] for name in COMPONENT_OTHER if name in value},
+        alpha=alpha,
+    )

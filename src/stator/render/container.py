@@ -1,0 +1,179 @@
+"""The main container: the type's defaults with the user's container laid over them.
+
+The upstream operator's merge rules: a list of the user's replaces the default list as a whole, except `env`, which
+merges by name; an empty value never overrides a default; a probe of the user's replaces the default probe as a
+whole, handler and timings, since a probe with two handlers is refused by the API server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from stator.errors import Problem
+from stator.model import MAIN
+from stator.render.context import Context, copied
+from stator.render.defaults import PROBES, Defaults, detail
+from stator.render.environment import Entry, merge, shown
+from stator.render.manifest import Provenance, Setter
+
+Json = dict[str, Any]
+
+_HANDLERS = ("httpGet", "tcpSocket", "grpc", "exec")
+
+
+class MainContainer(msgspec.Struct, frozen=True, kw_only=True):
+    """The merged main container before any repair.
+
+    `body` has everything but `env` and `envFrom`, which are `env` and `env_from` until repairs have been applied.
+    `provenance` is that of flags and probes.
+    """
+
+    body: Json
+    env: tuple[Entry, ...]
+    env_from: tuple[Json, ...]
+    provenance: tuple[Provenance, ...]
+
+
+def main_container(context: Context, defaults: Defaults, problems: list[Problem]) -> MainContainer:
+    """Merge the main container; adds to `problems` what cannot be rendered."""
+    user = context.component.main
+    body: Json = copied({key: value for key, value in user.items() if key not in {"env", "envFrom"}})
+    body["name"] = MAIN
+    provenance: list[Provenance] = []
+    for field, default in (("command", defaults.command), ("args", defaults.args)):
+        provenance.extend(_argv(context, field, default))
+        if default and not body.get(field):
+            body[field] = list(default)
+    for field, items in (("ports", defaults.ports), ("volumeMounts", defaults.mounts)):
+        if items and not body.get(field):
+            body[field] = [dict(item) for item in items]
+    for field in PROBES:
+        provenance.extend(_probe(context, field, defaults, body, problems))
+    if not body.get("image"):
+        problems.append(_no_image(context))
+    return MainContainer(
+        body=body,
+        env=merge(env_layers(context, defaults.env)),
+        env_from=tuple(copied(user.get("envFrom") or ())),
+        provenance=tuple(provenance),
+    )
+
+
+def env_layers(context: Context, defaults: Sequence[Entry]) -> tuple[Sequence[Entry], ...]:
+    """The layers below the repairs, lowest first."""
+    infrastructure = [
+        Entry(body, Setter("infrastructure", "operator configuration", None, shown(body)))
+        for body in context.options.infrastructure_env
+    ]
+    graph = [
+        Entry(body, Setter("graph", "spec.env", context.graph.locate("spec", "env", index), shown(body)))
+        for index, body in enumerate(context.graph.env)
+    ]
+    component = [
+        Entry(body, Setter("component", context.component.name, context.at_main("env", index), shown(body)))
+        for index, body in enumerate(context.component.main.get("env") or ())
+    ]
+    return infrastructure, defaults, graph, component
+
+
+def env_from_provenance(context: Context, sources: Sequence[Mapping[str, Any]]) -> list[Provenance]:
+    """Who set each of the user's `envFrom` sources."""
+    return [
+        Provenance(
+            container=MAIN,
+            subject="env-from",
+            name=source_name(source),
+            setter=Setter(
+                "component",
+                context.component.name,
+                context.at_main("envFrom", index),
+                f"prefix {source['prefix']}" if source.get("prefix") else "",
+            ),
+        )
+        for index, source in enumerate(sources)
+    ]
+
+
+def source_name(source: Mapping[str, Any]) -> str:
+    """`secretRef hf-token`: what an `envFrom` source is called."""
+    for kind in ("secretRef", "configMapRef"):
+        if reference := source.get(kind):
+            return f"{kind} {reference.get('name', '')}"
+    return "?"
+
+
+def probe_text(probe: Mapping[str, Any]) -> str:
+    """A probe in one line; an `exec` command is not repeated, it may carry a credential."""
+    kind = next((handler for handler in _HANDLERS if probe.get(handler)), "")
+    target = probe.get(kind) or {}
+    what = {
+        "httpGet": f"GET {target.get('path', '/')} port {target.get('port')}",
+        "tcpSocket": f"TCP port {target.get('port')}",
+        "grpc": f"gRPC port {target.get('port')}",
+        "exec": "exec",
+    }.get(kind, "no handler")
+    timings = (
+        ("initialDelaySeconds", "delay"),
+        ("periodSeconds", "period"),
+        ("timeoutSeconds", "timeout"),
+        ("failureThreshold", "failures"),
+    )
+    return ", ".join([what, *(f"{word} {probe[field]}" for field, word in timings if field in probe)])
+
+
+def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenance]:
+    """Who set `command` or `args`, where a default was used or replaced.
+
+    The user's own words are not repeated, as they may carry a credential; the position leads to them.
+    """
+    if not default:
+        return []
+    given = Setter("type-default", detail(context), None, " ".join(default))
+    if not context.component.main.get(field):
+        return [Provenance(container=MAIN, subject="flag", name=field, setter=given)]
+    mine = Setter("component", context.component.name, context.at_main(field))
+    return [Provenance(container=MAIN, subject="flag", name=field, setter=mine, replaced=(given,))]
+
+
+def _probe(context: Context, field: str, defaults: Defaults, body: Json, problems: list[Problem]) -> list[Provenance]:
+    """Put the default probe where the user has none, and say who set it."""
+    default = defaults.probes.get(field)
+    given = (Setter("type-default", detail(context, default[1]), None, probe_text(default[0])),) if default else ()
+    user = body.get(field)
+    if user is not None:
+        position = context.at_main(field)
+        if not any(user.get(handler) for handler in _HANDLERS):
+            problems.append(
+                Problem(
+                    what=f"component {context.component.name}: {field} has no handler",
+                    position=position,
+                    why="a probe of yours replaces the injected one as a whole, it is not merged with it",
+                    remedy=f"add one of {', '.join(_HANDLERS)}"
+                    + (f"; the injected probe is: {given[0].value}" if given else ""),
+                )
+            )
+        setter = Setter("component", context.component.name, position, probe_text(user))
+        return [Provenance(container=MAIN, subject="probe", name=field, setter=setter, replaced=given)]
+    if default is None:
+        return []
+    body[field] = copied(default[0])
+    return [Provenance(container=MAIN, subject="probe", name=field, setter=setter) for setter in given]
+
+
+def _no_image(context: Context) -> Problem:
+    name = context.component.name
+    others = [item.get("name", "") for item in context.component.pod_spec.get("containers") or ()]
+    why = (
+        f"none of its containers ({', '.join(others)}) is called {MAIN}"
+        if others and MAIN not in others
+        else "there is no default image"
+    )
+    return Problem(
+        what=f"component {name}: the main container has no image",
+        position=context.at_main(),
+        why=why,
+        remedy=f"set podTemplate.spec.containers[name={MAIN}].image",
+    )

@@ -1,0 +1,89 @@
+"""Everything about one component that is settled before its pod is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from stator.errors import Position
+from stator.model import Component, Graph
+from stator.model.commandline import CommandLine
+from stator.render import names
+from stator.render.gates import Gate
+from stator.render.manifest import RenderOptions
+from stator.versions import ResolvedVersion
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """One component, the graph around it, and the answers every later step needs.
+
+    `workload` is the Deployment's name; `generation` the worker hash or `""`; `annotations` are the merged pod
+    annotations, from which the discovery backend and mode are read; `command_line` is the merged main container's.
+    """
+
+    graph: Graph
+    component: Component
+    options: RenderOptions
+    workload: str
+    generation: str
+    annotations: Mapping[str, str]
+    version: ResolvedVersion
+    backend: str
+    command_line: CommandLine
+
+    @property
+    def type(self) -> str:
+        """The component's type, `""` if it has none."""
+        return self.component.type
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether it is a worker, prefill or decode component."""
+        return self.component.type in names.WORKER_TYPES
+
+    @property
+    def parent(self) -> str:
+        """Name of the graph it belongs to."""
+        return names.parent_name(self.graph)
+
+    @property
+    def dynamo_namespace(self) -> str:
+        """`DYN_NAMESPACE`."""
+        return names.dynamo_namespace(self.graph, self.component)
+
+    @property
+    def discovery(self) -> str:
+        """The discovery backend in effect: the annotation verbatim, else the operator's configuration."""
+        return discovery(self.annotations, self.options)
+
+    def gate(self, gate: Gate) -> bool:
+        """Whether a gate is on here."""
+        return gate.on(self.version, self.options.operator)
+
+    def why(self, gate: Gate) -> str:
+        """Why it is on or off."""
+        return gate.reason(self.version, self.options.operator)
+
+    def at(self, *path: str | int) -> Position:
+        """Position of a path below the component."""
+        return self.graph.locate(*self.component.path, *path)
+
+    def at_main(self, *path: str | int) -> Position:
+        """Position of a path below the main container."""
+        return self.graph.locate(*self.component.main_path, *path)
+
+
+def discovery(annotations: Mapping[str, str], options: RenderOptions) -> str:
+    """The discovery backend for these annotations; any value that is set counts, also one nobody knows."""
+    return annotations.get(names.DISCOVERY_BACKEND, options.discovery_backend)
+
+
+def copied(value: Any) -> Any:
+    """A deep copy of a plain JSON value without its nulls, which mean "absent" in every Kubernetes object."""
+    if isinstance(value, Mapping):
+        return {key: copied(item) for key, item in value.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [copied(item) for item in value]
+    return value

@@ -1,0 +1,43 @@
+"""The Service of a component. It selects every worker generation: discovery tells them apart, not the Service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stator.render import names
+from stator.render.context import Context
+from stator.render.metadata import discovery_labels
+
+Json = dict[str, Any]
+
+
+def service(context: Context, labels: Mapping[str, str]) -> Json | None:
+    """The Service, or None: with another discovery than Kubernetes only a frontend has one."""
+    if context.discovery != "kubernetes" and context.type != "frontend":
+        return None
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": names.service_name(context.workload),
+            "namespace": context.graph.namespace,
+            "labels": {**labels, **discovery_labels(context)},
+        },
+        "spec": {
+            "selector": {
+                names.COMPONENT_TYPE: context.type,
+                names.DYNAMO_NAMESPACE: labels[names.DYNAMO_NAMESPACE],
+                names.COMPONENT: labels[names.COMPONENT],
+            },
+            "ports": [_port(context.type)],
+        },
+    }
+
+
+def _port(component_type: str) -> Json:
+    if component_type == "frontend":
+        return {"name": "http", "port": 8000, "protocol": "TCP", "targetPort": "http"}
+    if component_type == "epp":
+        return {"name": "grpc", "port": 9002, "protocol": "TCP", "targetPort": 9002, "appProtocol": "http2"}
+    return {"name": "system", "port": 9090, "protocol": "TCP", "targetPort": "system"}

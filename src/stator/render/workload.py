@@ -1,0 +1,85 @@
+"""The Deployment of a component: replicas, how its pods are replaced, and the pod template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from stator.errors import Position, Problem
+from stator.render import names
+from stator.render.context import Context, copied
+from stator.render.metadata import pod_labels
+
+Json = dict[str, Any]
+
+_STRATEGY = "nvidia.com/deployment-strategy"
+_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
+_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
+_QUARTER = "25%"
+_AMOUNT = re.compile(r"\d{1,9}%?")
+
+
+def deployment(context: Context, spec: Json, labels: Mapping[str, str], problems: list[Problem]) -> Json:
+    """The Deployment around a pod `spec`.
+
+    Replicas that a graph leaves out are 1, as its defaulter says; a DynamoComponentDeployment has no defaulter, and
+    leaving the field out lets an autoscaler own it.
+    """
+    metadata: Json = {"name": context.workload, "namespace": context.graph.namespace, "labels": dict(labels)}
+    body: Json = {}
+    replicas = context.component.replicas
+    if replicas is None and context.graph.kind == "DynamoGraphDeployment":
+        replicas = 1
+    if replicas is not None:
+        body["replicas"] = replicas
+    template: Json = copied(context.component.pod_template.get("metadata") or {})
+    template["labels"] = pod_labels(context, labels)
+    template.pop("annotations", None)
+    if context.annotations:
+        metadata["annotations"] = dict(context.annotations)
+        template["annotations"] = dict(context.annotations)
+    body["selector"] = {"matchLabels": {names.SELECTOR: context.workload}}
+    body["strategy"] = _strategy(context, problems)
+    body["template"] = {"metadata": template, "spec": spec}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": body}
+
+
+def _strategy(context: Context, problems: list[Problem]) -> Json:
+    if context.annotations.get(_STRATEGY) == "Recreate":
+        return {"type": "Recreate"}
+    surge, unavailable = (_amount(context, key, problems) for key in (_SURGE, _UNAVAILABLE))
+    if _is_zero(surge) and _is_zero(unavailable):
+        problems.append(
+            Problem(
+                what=f"component {context.component.name}: max-surge and max-unavailable are both zero",
+                position=_annotation_position(context, _UNAVAILABLE),
+                why="a rolling update could replace nothing",
+                remedy="raise one of them",
+            )
+        )
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+
+
+def _amount(context: Context, key: str, problems: list[Problem]) -> int | str:
+    text = context.annotations.get(key, _QUARTER).strip()
+    if not _AMOUNT.fullmatch(text):
+        problems.append(
+            Problem(
+                what=f'component {context.component.name}: annotation {key} is "{text}"',
+                position=_annotation_position(context, key),
+                remedy='use a number of pods ("1") or a percentage ("25%")',
+            )
+        )
+        return _QUARTER
+    return text if text.endswith("%") else int(text)
+
+
+def _is_zero(amount: int | str) -> bool:
+    return str(amount).rstrip("%").strip("0") == ""
+
+
+def _annotation_position(context: Context, key: str) -> Position:
+    if key in context.graph.spec_annotations:
+        return context.graph.locate("spec", "annotations", key)
+    return context.at("podTemplate", "metadata", "annotations", key)

@@ -1,0 +1,67 @@
+"""What a graph would be with a component at another release: the question behind `--set component=version`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from stator.errors import InvalidInputError, Problem
+from stator.model import MAIN, Component, Graph
+from stator.versions.resolve import resolve
+from stator.versions.version import Version
+
+
+def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
+    """The graph with each named component at the given release.
+
+    A key is a component's name (case does not matter) or, if none is called so, a component type, which means every
+    component of that type. Raises InvalidInputError naming every key that fits nothing.
+    """
+    chosen: dict[str, Version] = {}
+    problems = []
+    for key, version in settings.items():
+        fitting = [part.name for part in graph.components if part.name.lower() == key.lower()] or [
+            part.name for part in graph.components if part.type == key.lower()
+        ]
+        chosen.update(dict.fromkeys(fitting, version))
+        if not fitting:
+            names = ", ".join(part.name for part in graph.components)
+            problems.append(
+                Problem(
+                    what=f"{graph.ref} has no component {key!r} to set to {version}",
+                    position=graph.locate("spec"),
+                    why=f"its components are {names}",
+                )
+            )
+    if problems:
+        raise InvalidInputError(*problems)
+    parts = tuple(_at_version(part, chosen[part.name]) if part.name in chosen else part for part in graph.components)
+    return msgspec.structs.replace(graph, components=parts)
+
+
+def image_at(image: str, version: Version) -> str | None:
+    """The image reference with the tag of `version`, None if its tag is no release that could be replaced.
+
+    Only the tag is edited; a digest is dropped, because it names the old image.
+    """
+    if resolve(None, image).core is None:
+        return None
+    named = image.strip().partition("@")[0]
+    repository, _, tag = named.rpartition(":")
+    return f"{repository}:{tag[0] if tag[0] in 'vV' else ''}{version}"
+
+
+def _at_version(component: Component, version: Version) -> Component:
+    """The component at `version`: by its image's tag, or by the override where the tag does not name a release."""
+    image = image_at(component.main.get("image", ""), version)
+    if image is None:
+        return msgspec.structs.replace(component, runtime_version_override=str(version))
+    override = str(version) if component.runtime_version_override else None
+    containers = [
+        {**container, "image": image} if container.get("name") == MAIN else container
+        for container in component.pod_spec["containers"]
+    ]
+    template: dict[str, Any] = {**component.pod_template, "spec": {**component.pod_spec, "containers": containers}}
+    return msgspec.structs.replace(component, pod_template=template, runtime_version_override=override)
