@@ -36,26 +36,74 @@ READ = (
     "image_diffusion_worker",
     "video_generation_worker",
 )
-TRUTHS = "true,True,TRUE, true ,true\n,\ttrue,1, 1 ,yes,Yes,on,ON,false,False,0,no,off,, ,2,01,1.0,y,t,enable,enabled,truee,true;"
-TRUTHS += ",'true',\"true\",none,null,$(OTHER)"
-WORDS = """--embedding-worker|--no-embedding-worker|--embedding-worker --no-embedding-worker
---no-embedding-worker --embedding-worker|--embedding-worker --embedding-worker
---embedding-worker=true|--embedding-worker=false|--embedding-worker=|--no-embedding-worker=true|--no-embedding-worker=
---embedding-worker true|--embedding-worker false|--embedding_worker|--Embedding-Worker|-embedding-worker|embedding-worker
---embedding-workers|--enable-embedding-worker|--dyn-embedding-worker|-- --embedding-worker|--embedding-worker --
---namespace=--embedding-worker|--namespace --embedding-worker|--served-model-name embedding-worker
---served-model-name --embedding-worker|--served-model-name=--embedding-worker
---health-check-payload --embedding-worker|--health-check-payload=--embedding-worker
---json-model-override-args {"a":1} --embedding-worker|--is-embedding|--is-emb|--is-embedding --embedding-worker
---enable-multimodal --embedding-worker|--rerank-worker|--rerank-worker --embedding-worker
---image-diffusion-worker --embedding-worker|--video-generation-worker --embedding-worker
---config DIR/emb.yaml|--config=DIR/emb.yaml|--config DIR/is.yaml|--config=DIR/is.yaml|--config DIR/is.yaml --embedding-worker
---disagg-config DIR/disagg.yaml --disagg-config-key k|--disagg-config DIR/disagg.yaml --disagg-config-key j
---use-sglang-tokenizer|--no-use-sglang-tokenizer|--use-sglang-tokenizer --embedding-worker|--use-sglang-tokenizer=true
---health-check-payload|--health-check-payload=|--health-check-payload {}|--health-check-payload nonsense
---health-check-payload @/no/such/file|--health-check-payload -x|--health-check-payload=-x
---health-check-payload {"a":1} --health-check-payload {"b":2}|--health=X|--health-check-p=X
---health_check_payload X|--no-health-check-payload"""
+# Texts of a switch's variable, one between two bars; white space counts.
+TRUTHS = (
+    "true|True|TRUE| true |true\n|\ttrue|1| 1 |yes|Yes|on|ON|false|False|0|no|off|| |2|01|1.0|y|t|enable|enabled|truee"
+    "|true;|'true'|\"true\"|none|null|$(OTHER)"
+)
+# Command lines, one a line.
+WORDS = """\
+--embedding-worker
+--no-embedding-worker
+--embedding-worker --no-embedding-worker
+--no-embedding-worker --embedding-worker
+--embedding-worker --embedding-worker
+--embedding-worker=true
+--embedding-worker=false
+--embedding-worker=
+--no-embedding-worker=true
+--no-embedding-worker=
+--embedding-worker true
+--embedding-worker false
+--embedding_worker
+--Embedding-Worker
+-embedding-worker
+embedding-worker
+--embedding-workers
+--enable-embedding-worker
+--dyn-embedding-worker
+-- --embedding-worker
+--embedding-worker --
+--namespace=--embedding-worker
+--namespace --embedding-worker
+--served-model-name embedding-worker
+--served-model-name --embedding-worker
+--served-model-name=--embedding-worker
+--health-check-payload --embedding-worker
+--health-check-payload=--embedding-worker
+--json-model-override-args {"a":1} --embedding-worker
+--is-embedding
+--is-emb
+--is-embedding --embedding-worker
+--enable-multimodal --embedding-worker
+--rerank-worker
+--rerank-worker --embedding-worker
+--image-diffusion-worker --embedding-worker
+--video-generation-worker --embedding-worker
+--config DIR/emb.yaml
+--config=DIR/emb.yaml
+--config DIR/is.yaml
+--config=DIR/is.yaml
+--config DIR/is.yaml --embedding-worker
+--disagg-config DIR/disagg.yaml --disagg-config-key k
+--disagg-config DIR/disagg.yaml --disagg-config-key j
+--use-sglang-tokenizer
+--no-use-sglang-tokenizer
+--use-sglang-tokenizer --embedding-worker
+--use-sglang-tokenizer=true
+--health-check-payload
+--health-check-payload=
+--health-check-payload {}
+--health-check-payload nonsense
+--health-check-payload @/no/such/file
+--health-check-payload -x
+--health-check-payload=-x
+--health-check-payload {"a":1} --health-check-payload {"b":2}
+--health=X
+--health-check-p=X
+--health_check_payload X
+--no-health-check-payload
+"""
 CONFIGURATIONS = {
     "emb.yaml": "embedding-worker: true\n",
     "is.yaml": "is-embedding: true\n",
@@ -66,8 +114,8 @@ CONFIGURATIONS = {
 def cases() -> list[tuple[list[str], dict[str, str]]]:
     """Arguments and environment of every case; `DIR` stands for the folder of the configuration files."""
     found: list[tuple[list[str], dict[str, str]]] = [([], {})]
-    found += [([], {EMBEDDING: text}) for text in TRUTHS.split(",")]
-    found += [(words.split(), {}) for line in WORDS.splitlines() for words in line.split("|")]
+    found += [([], {EMBEDDING: text}) for text in TRUTHS.split("|")]
+    found += [(words.split(), {}) for words in WORDS.splitlines()]
     found += [([word], {}) for word in ("--embedding-worker ", " --embedding-worker")]
     found += [(["--embedding-worker", ""], {}), ([FLAG, ""], {})]
     for word in ("--embedding-worker", "--no-embedding-worker"):

@@ -6,6 +6,7 @@ rule's outcomes and fills its placeholders.
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache
 from importlib import resources
 from string import Template
@@ -52,7 +53,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     releases: str
     how: str
     seen: str
-    date: str
+    date: date
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
