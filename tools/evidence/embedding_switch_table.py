@@ -145,7 +145,7 @@ def read(parse: Any, argv: list[str], env: dict[str, str]) -> dict[str, Any]:
         try:
             settings = asyncio.run(parse(argv)).dynamo_args
         except SystemExit as end:
-            return {"exit": end.code, "error": (errors.getvalue().strip().splitlines() or [""])[-1][-300:]}
+            return {"exit": end.code, "error": (errors.getvalue().strip().splitlines() or [""])[-1][:300]}
         except Exception as error:  # noqa: BLE001 - whatever it raises is the answer of this case
             return {"exception": f"{type(error).__name__}: {error}"[:300]}
     return {name: getattr(settings, name) for name in READ}
