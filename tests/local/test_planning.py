@@ -39,8 +39,10 @@ class Runtime(msgspec.Struct, frozen=True):
         return f"{self.bin}/python"
 
 
+RUNTIMES = {FRONTEND: Runtime("1.6.1"), WORKER: Runtime("1.5.1")}
+
 MACHINE = Machine(
-    runtimes={FRONTEND: Runtime("1.6.1"), WORKER: Runtime("1.5.1")},
+    runtimes={},
     volumes={"models": Path("/data/models")},
     env={"PATH": "/usr/bin", "HOME": "/home/me", "AWS_SECRET_ACCESS_KEY": "never passed on"},
     hostname="laptop",
@@ -91,10 +93,18 @@ def plan(
     inventory = load(["-"], stdin=io.StringIO(f"{text}\n---\n{OBJECTS}"))
     (loaded,) = inventory.graphs
     numbers = itertools.count(1)
+    manifest = render_graph(loaded, options or RenderOptions())
+    runtimes = {
+        (component.name, container["name"]): RUNTIMES[container["image"]]
+        for component in manifest.components
+        for kind in ("initContainers", "containers")
+        for container in component.workload["spec"]["template"]["spec"].get(kind) or ()
+        if container["image"] in RUNTIMES
+    }
     return plan_graph(
-        render_graph(loaded, options or RenderOptions()),
+        manifest,
         inventory,
-        machine,
+        msgspec.structs.replace(machine, runtimes=runtimes),
         ports=PortAllocator("demo.chat", free=lambda port: port not in busy),
         directory=Path("/state/demo.chat"),
         new_uid=lambda: f"uid-{next(numbers)}",

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from running import wait_until
 
-from conftest import wait_until
 from stator.local import processes
 
 SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(1000)"]

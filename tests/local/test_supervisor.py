@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from running import Graphs, wait_until
 
-from conftest import Graphs, wait_until
 from stator.errors import StatorError
 from stator.local import lifecycle, processes
 from stator.local.plan import ExecCommand, FilePlan, HttpGet, Probe, SecretText
@@ -260,7 +260,7 @@ def test_a_rejected_canary_is_the_reason(graphs: Graphs) -> None:
     status = graphs.wait(graph, lambda status: status.pods[0].reason == "Canary")
     assert status.pods[0].rule == "DYN101"
     assert status.pods[0].message == (
-        "the runtime rejects its own health check: Health check error response from generate: DynamoError { message: "
+        "the runtime's own health check fails: Health check error response from generate: DynamoError { message: "
         '"2 validation errors for EmbeddingRequest model" }'
     )
 

@@ -34,7 +34,7 @@ def echo_findings(manifests: Sequence[Manifest], *, others: Iterable[Document]) 
     left_out = [(manifest, entry) for manifest in manifests for entry in manifest.not_rendered]
     for manifest, entry in left_out:
         where = f"{entry.position}: " if entry.position else ""
-        click.echo(f"{where}{manifest.graph}: not rendered: {'.'.join(map(str, entry.path))}: {entry.why}", err=True)
+        click.echo(f"{where}{manifest.graph}: not rendered: {entry.field}: {entry.why}", err=True)
     components = [component for manifest in manifests for component in manifest.components]
     unresolved = sum(component.version.core is None for component in components)
     counts = [

@@ -86,7 +86,7 @@ def up(  # noqa: PLR0913 - one parameter per option, by name
     started: list[GraphDirectory] = []
     try:
         for _, plan in prepared:
-            started.append(start(plan))  # noqa: PERF401 - what was started must be known when a later start fails
+            started.append(start(plan))
         return _attend(started, detach=detach, timeout=timeout, question=question)
     except BaseException:
         _stop(started)
@@ -97,7 +97,8 @@ def _attend(graphs: Sequence[GraphDirectory], *, detach: bool, timeout: float, q
     """Follow the graphs until they are Ready (then leave them, with `detach`) or stopped."""
     limit = timeout if detach else None
     ready = _until(graphs, _all_ready, timeout=limit)
-    answered = all([_answers(status, question) for status in ready]) if _all_ready(ready) else False
+    unanswered = [status for status in ready if not _answers(status, question)] if _all_ready(ready) else [*ready]
+    answered = not unanswered
     for status in ready:
         click.echo("\n".join(graph_lines(status)))
     if detach:

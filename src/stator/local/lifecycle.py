@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def start(plan: LocalPlan, *, settings: Settings = KUBELET) -> GraphDirectory:
         graph.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(graph) as lock:
             if lock is None:
-                raise _already_running(graph)
+                raise already_running(graph)
             _clean_up(graph)
             _spawn(plan, settings, graph, lock)
     except OSError as error:
@@ -97,12 +97,6 @@ def stop(graph: GraphDirectory) -> GraphStatus | None:
         processes.send(record.process, signal.SIGKILL)
     _clean_up_if_dead(graph)
     return graph.read_status()
-
-
-def require_stopped(graph: GraphDirectory) -> None:
-    """Raise LocalRunError if a supervisor looks after this graph now."""
-    if is_running(graph):
-        raise _already_running(graph)
 
 
 def is_running(graph: GraphDirectory) -> bool:
@@ -135,7 +129,7 @@ def clean_up_dead(state: StateDirectory) -> tuple[str, ...]:
 
     Every command calls this first.
     """
-    return tuple(graph.id for graph in state.graphs() if _clean_up_if_dead(graph))
+    return _clean_up_all(state.graphs())
 
 
 def watch(
@@ -155,7 +149,7 @@ def watch(
             yield statuses
             if all(status.phase == "Stopped" for status in statuses):
                 return
-        elif any([_clean_up_if_dead(graph) for graph in graphs]):
+        elif _clean_up_all(graphs):
             continue
         if deadline is not None and time.monotonic() >= deadline:
             return
@@ -201,7 +195,8 @@ def _last_words(log: Path) -> str:
     return lines[-1] if lines else "it ended without a word"
 
 
-def _already_running(graph: GraphDirectory) -> LocalRunError:
+def already_running(graph: GraphDirectory) -> LocalRunError:
+    """The error of starting a graph that a supervisor looks after already."""
     record = graph.read_supervisor()
     return LocalRunError(
         Problem(
@@ -228,6 +223,10 @@ def _locked(graph: GraphDirectory) -> Iterator[int | None]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _clean_up_all(graphs: Iterable[GraphDirectory]) -> tuple[str, ...]:
+    return tuple(graph.id for graph in graphs if _clean_up_if_dead(graph))
 
 
 def _clean_up_if_dead(graph: GraphDirectory) -> bool:

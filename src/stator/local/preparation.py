@@ -15,7 +15,7 @@ import msgspec
 
 from stator.errors import InvalidInputError, Position, Problem, StatorError
 from stator.local.config import LocalConfig
-from stator.local.lifecycle import require_stopped, reserved_ports
+from stator.local.lifecycle import already_running, is_running, reserved_ports
 from stator.local.plan import Adaptation, LocalPlan
 from stator.local.planning.graph import Machine, plan_graph
 from stator.local.planning.ports import PortAllocator
@@ -98,7 +98,8 @@ class _Draft:
         self.graph = graph
         self.id = f"{graph.namespace}.{graph.name}"
         self.directory = how.state.graph(graph.namespace, graph.name)
-        self._collect(lambda: require_stopped(self.directory))
+        if is_running(self.directory):
+            self.problems += already_running(self.directory).problems
         self.manifest = render_graph(graph, how.render)
         self.components = self.manifest.components
         if how.mocker:
@@ -149,7 +150,11 @@ class _Draft:
         container = _main(component)
         literal = {entry["name"]: entry["value"] for entry in container.get("env") or () if "value" in entry}
         line = read_command_line(container.get("command") or (), container.get("args") or ())
-        stand_in = self._collect(lambda: with_mocker(line, env=literal, position=self._position(component)))
+        try:
+            stand_in = with_mocker(line, env=literal, position=self._position(component))
+        except StatorError as error:
+            self.problems += error.problems
+            return component
         if stand_in is None:
             return component
         self.stand_ins[component.name] = stand_in
@@ -171,26 +176,16 @@ class _Draft:
             # The component's version is that of its main container; a sidecar is judged by its own image.
             version = component.version if name == MAIN else resolve(None, image)
             line = read_command_line(container.get("command") or (), container.get("args") or ())
-            position = self._position(component)
-            request = self._collect(
-                lambda image=image, line=line, version=version, position=position: resolve_runtime(
-                    image, line, version, config, position=position
-                )
-            )
-            if request is not None:
+            try:
+                request = resolve_runtime(image, line, version, config, position=self._position(component))
+            except StatorError as error:
+                self.problems += error.problems
+            else:
                 self.requests[component.name, name] = request
 
     def _position(self, component: RenderedComponent) -> Position:
         part = next(part for part in self.graph.components if part.name == component.name)
         return self.graph.locate(*part.main_path, "image")
-
-    def _collect(self, step: Callable[[], Any]) -> Any:
-        """The step's result; None, and its problems noted, if it refuses."""
-        try:
-            return step()
-        except StatorError as error:
-            self.problems += error.problems
-            return None
 
 
 def _main(component: RenderedComponent) -> Mapping[str, Any]:

@@ -7,12 +7,12 @@ duplicate keys, keys that are no text, aliases that blow up, deep nesting.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import yaml
 from yaml.reader import ReaderError
 
@@ -94,7 +94,7 @@ def _parse_from(file: str, text: str, start: int, documents: list[Document], pro
     following = _DOCUMENT_START.search(text, at)
     end = following.start() if following else len(text)
     if _TEMPLATE.search(text, max(start, text.rfind("\n---", start, at)), end):
-        problem = msgspec.structs.replace(problem, remedy=TEMPLATE_REMEDY)
+        problem = dataclasses.replace(problem, remedy=TEMPLATE_REMEDY)
     problems.append(problem)
     return end if following else None
 

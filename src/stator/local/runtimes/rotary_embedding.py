@@ -1,7 +1,8 @@
 """Rotary position embedding on the CPU, for SGLang environments: installed there as `vllm._custom_ops`.
 
-Without a GPU, SGLang 0.5.16 to 0.5.21 imports this one operator from vLLM for every decoder model, and vLLM has no
-wheel that fits beside these environments. Encoder models do not use it. stator itself never imports this module.
+Without a GPU, SGLang 0.5.16 to 0.5.21 imports this one operator from vLLM for decoder models with rotary positions;
+vLLM itself would bring its GPU kernels and a torch of its own choice. Encoder models such as BERT do not use it.
+stator itself never imports this module.
 """
 
 from __future__ import annotations

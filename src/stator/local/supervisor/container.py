@@ -25,7 +25,7 @@ from stator.local.settings import Settings
 from stator.local.state import ContainerStatus, ProbeFailure
 from stator.local.supervisor.logs import OutputPump, RotatingLog
 from stator.local.supervisor.prober import Outcome, check
-from stator.local.supervisor.reasons import CANARY_MARK, canary_essence
+from stator.local.supervisor.reasons import canary_essence
 
 # How long to wait for the rest of a dead container's output: nobody can be writing any more.
 _LAST_OUTPUT = 1.0
@@ -78,17 +78,16 @@ class ContainerRunner:
         self._update(state="Terminated", reason="", message="", process=None, ready=completed)
 
     async def _wait_to_restart(self, delay: float) -> None:
-        restarts = self.status.restarts + 1
-        if self.status.reason == "RuntimeMissing":
-            self._update(restarts=restarts)
-        elif delay:
-            message = f"back-off {delay:g}s restarting failed container={self.plan.name}"
-            self._update(state="Waiting", reason="CrashLoopBackOff", message=message, restarts=restarts)
-        else:
-            self._update(state="Waiting", restarts=restarts)
+        ran = self.status.reason != "RuntimeMissing"
+        if ran:
+            message = f"back-off {delay:g}s restarting failed container={self.plan.name}" if delay else ""
+            self._update(state="Waiting", reason="CrashLoopBackOff" if delay else "", message=message)
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._stop.wait()
+        # What could not even be started is tried again, but that is no restart.
+        if ran and not self._stop.is_set():
+            self._update(restarts=self.status.restarts + 1)
 
     async def _run_once(self) -> _End:
         """One run, from start to the last process of the session."""
@@ -241,8 +240,8 @@ class ContainerRunner:
             self._update(probe_failure=None)
 
     def _on_line(self, line: bytes) -> None:
-        if CANARY_MARK in line and not self.status.ready:
-            self._update(canary=self._surroundings.conceal(canary_essence(line)))
+        if not self.status.ready and (essence := canary_essence(line)):
+            self._update(canary=self._surroundings.conceal(essence))
 
     def _update(self, **changes: object) -> None:
         status = msgspec.structs.replace(self.status, **changes)

@@ -10,7 +10,8 @@ import msgspec
 from stator.local.plan import PodPlan
 from stator.local.state import ContainerStatus, Reason
 
-CANARY_MARK = b"Health check error response from"
+# How the runtimes (1.4 to 1.6) log that their own health check was rejected, or not answered.
+_CANARY = re.compile(r"Health check (?:error response from|timeout for) .*")
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LONGEST = 300
@@ -27,11 +28,14 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def canary_essence(line: bytes) -> str:
-    """What the runtime's own health check was answered, from its log line, without time, level and colours."""
-    text = _COLOUR.sub("", line.decode("utf-8", "replace"))
-    mark = CANARY_MARK.decode()
-    essence = text[text.index(mark) :].replace("\\n", " ")
-    return " ".join(essence.split())[:_LONGEST]
+    """What became of the runtime's own health check, if `line` of its log is about a failed one; else empty.
+
+    Time, level and colours of the log are left out.
+    """
+    if b"Health check " not in line:
+        return ""
+    found = _CANARY.search(_COLOUR.sub("", line.decode("utf-8", "replace")))
+    return " ".join(found[0].replace("\\n", " ").split())[:_LONGEST] if found else ""
 
 
 def explain(
@@ -68,7 +72,7 @@ def _cause(pod: PodPlan, container: ContainerStatus) -> Verdict:
     if container.canary:
         embedding = pod.backend == "sglang" and "EmbeddingRequest" in container.canary
         rule = pod.canary_rule or (_EMBEDDING_RULE if embedding else "")
-        return Verdict("Canary", f"the runtime rejects its own health check: {container.canary}", rule)
+        return Verdict("Canary", f"the runtime's own health check fails: {container.canary}", rule)
     if failure := container.probe_failure:
         detail = f" ({failure.detail})" if failure.detail else ""
         return Verdict("Probe", f"{failure.probe.capitalize()} probe failed: {failure.message}{detail}")
