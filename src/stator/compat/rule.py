@@ -6,6 +6,7 @@ rule's outcomes and fills its placeholders.
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache
 from importlib import resources
 from string import Template
@@ -39,20 +40,27 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return Wording(severity=self.severity, **fill)
 
 
+class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text a repair uses, and the releases on whose workers it was run in every mode it is given to."""
+
+    text: str
+    tried: VersionRange
+
+
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One check on published runtimes: which releases, how (a command of this repository, or `read`), what was seen."""
 
     releases: str
     how: str
     seen: str
-    date: str
+    date: date
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One compatibility rule. The id is never given to another rule.
 
     `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that are
-    looked at. `payloads` are the texts a repair uses, `page` the body of the rule's page in Markdown.
+    looked at. `payloads` are what a repair sets, `page` the body of the rule's page in Markdown.
     """
 
     id: str
@@ -65,7 +73,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     roles: tuple[str, ...]
     predicate: str
     outcomes: dict[str, Wording]
-    payloads: dict[str, str] = {}
+    payloads: dict[str, Payload] = {}
     references: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     page: str = ""
@@ -88,4 +96,6 @@ def read_rule(text: str) -> Rule:
     """One rule from its file's text. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
     document = yaml.safe_load(text)
     document["affected"] = VersionRange.parse(document["affected"])
+    for payload in document.get("payloads", {}).values():
+        payload["tried"] = VersionRange.parse(payload["tried"])
     return msgspec.convert(document, Rule, from_attributes=True)

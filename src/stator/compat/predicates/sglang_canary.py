@@ -17,15 +17,13 @@ from stator.compat.facts import ContainerFacts
 from stator.compat.findings import AddEnv, AddEnvLowest, Repair
 from stator.compat.outcome import Certainty, Outcome, least
 from stator.compat.rule import Rule
-from stator.versions import Version, VersionRange
+from stator.versions import Version
 
 PAYLOAD = "DYN_HEALTH_CHECK_PAYLOAD"
 PAYLOAD_FLAG = "health-check-payload"
 CHECKS = "DYN_HEALTH_CHECK_ENABLED"
 # Without these an embedding request is rejected; other keys are ignored.
 _NEEDED = ("model", "input")
-# Releases on whose workers the payload for an unknown mode was run in every mode it is given to.
-_EITHER_SEEN = VersionRange.parse(">=1.5.0,<1.6.0")
 
 
 class _Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +115,7 @@ def _unconfigured(case: _Case, release: Version) -> tuple[Outcome, ...]:
         outcome = _flag(case, given)
     elif case.mode.on:
         # A command line that cannot be read to its end may still negate the switch: then the payload must fit both.
-        outcome = _repaired(case, "embedding", case.rule.payloads["either" if case.hidden else "embedding"])
+        outcome = _repaired(case, "embedding", case.rule.payloads["either" if case.hidden else "embedding"].text)
     else:
         outcome = _unknown_mode(case, release)
     return (outcome, *_not_boolean(case))
@@ -145,12 +143,13 @@ def _not_carried(case: _Case, given: tuple[str, ...]) -> str:
 
 
 def _flaw(text: str) -> str:
-    """What is wrong with a payload for an embedding worker, or an empty text. A file (`@path`) is not judged.
+    """What is wrong with a payload for an embedding worker, or an empty text. A file's content is not judged.
 
-    The runtime falls back to its own request for an empty text, `{}`, and anything but a JSON object.
+    The runtime falls back to its own request for an empty text, `{}`, a file it cannot open, and anything but a JSON
+    object.
     """
     if text.startswith("@"):
-        return ""
+        return "" if text[1:] and text[1:] == text[1:].strip() else "no file has that name"
     try:
         value = json.loads(text) if text else {}
     except (ValueError, RecursionError):
@@ -166,11 +165,12 @@ def _flaw(text: str) -> str:
 def _unknown_mode(case: _Case, release: Version) -> Outcome:
     """A worker whose mode is only known at start gets what both handlers accept, where that was seen to work."""
     why = next(filter(None, (sglang.special(case.facts, worker) for worker in case.workers)), "")
-    if not why and release not in _EITHER_SEEN:
+    payload = case.rule.payloads["either"]
+    if not why and release not in payload.tried:
         why = f"the payload for both modes was not tried with runtime {release}"
     if why:
         return Outcome(key="mode-unknown-left", certainty=case.sure, where=case.mode.where, values={"why": why})
-    return _repaired(case, "mode-unknown", case.rule.payloads["either"])
+    return _repaired(case, "mode-unknown", payload.text)
 
 
 def _repaired(case: _Case, key: str, text: str) -> Outcome:
