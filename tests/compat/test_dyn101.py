@@ -14,7 +14,7 @@ from stator.model.commandline import CommandLine, Invocation
 
 (DYN101,) = (rule for rule in rules() if rule.id == "DYN101")
 EMBEDDING = '{"model":"health-check","input":"Test"}'
-EITHER = DYN101.payloads["either"].text
+EITHER = DYN101.payloads["either"]
 NOTHING = Verdict()
 TOKEN = {"secretRef": {"name": "hf-token-secret"}}
 FROM_CONFIG_MAP = {"configMapKeyRef": {"name": "modes", "key": "embedding"}}
@@ -338,7 +338,7 @@ def test_a_flag_settles_what_env_from_leaves_open(words: list[str], container: A
         (["--config", "f.yaml"], {}, "--config may change what the worker does"),
         (["--dllm-algorithm=x"], {}, "--dllm-algorithm may change what the worker does"),
         (["--enable-multimodal"], {}, "--enable-multimodal may be on"),
-        ([], {"image": "r:1.3.1"}, "the payload for both modes was not tried with runtime 1.3.1"),
+        ([], {"image": "r:1.4.1"}, "the payload for both modes was not tried with runtime 1.4.1"),
     ],
 )
 def test_where_the_payload_was_not_tried_none_is_set(

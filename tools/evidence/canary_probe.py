@@ -4,9 +4,10 @@
     tools/evidence/canary_probe.py --python ENV/bin/python --model DIR [--env NAME=VALUE ...] -- --embedding-worker
     tools/evidence/canary_probe.py --python ENV/bin/python --model DIR -- --load-format dummy --use-sglang-tokenizer
 
-ENV holds ai-dynamo and sglang of one release. Checks run after one idle second. Prints one JSON object: the status
-codes of the system port's /health as [seconds, code] whenever they change, the last one, and the health check errors
-in the log. Uses loopback and file discovery only, and ends the worker it started.
+ENV holds ai-dynamo and sglang of one release, such as the environments `stator up` makes: those also hold the stand-in
+(stator.local.runtimes.rotary_embedding) that a chat model needs on the CPU. Checks run after one idle second. Prints
+one JSON object: the status codes of the system port's /health as [seconds, code] whenever they change, the last one,
+and the first health check error in the log. Uses loopback and file discovery only, and ends the worker it started.
 """
 
 from __future__ import annotations

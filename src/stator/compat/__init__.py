@@ -3,7 +3,7 @@
 from stator.compat.evaluate import evaluate
 from stator.compat.facts import ContainerFacts
 from stator.compat.findings import AddEnv, AddEnvLowest, Finding, Repair, Severity, Verdict
-from stator.compat.rule import Evidence, Payload, Rule, Wording, rules
+from stator.compat.rule import Evidence, Rule, Wording, rules
 
 __all__ = [
     "AddEnv",
@@ -11,7 +11,6 @@ __all__ = [
     "ContainerFacts",
     "Evidence",
     "Finding",
-    "Payload",
     "Repair",
     "Rule",
     "Severity",

@@ -40,13 +40,6 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return Wording(severity=self.severity, **fill)
 
 
-class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text a repair uses, and the releases on whose workers it was run in every mode it is given to."""
-
-    text: str
-    tried: VersionRange
-
-
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One check on published runtimes: which releases, how (a command of this repository, or `read`), what was seen."""
 
@@ -60,7 +53,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One compatibility rule. The id is never given to another rule.
 
     `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that are
-    looked at. `payloads` are what a repair sets, `page` the body of the rule's page in Markdown.
+    looked at. `payloads` are the texts a repair sets; `tried` are the releases on which a repair that must fit
+    several modes was run in each of them. `page` is the body of the rule's page in Markdown.
     """
 
     id: str
@@ -73,7 +67,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     roles: tuple[str, ...]
     predicate: str
     outcomes: dict[str, Wording]
-    payloads: dict[str, Payload] = {}
+    payloads: dict[str, str] = {}
+    tried: VersionRange
     references: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     page: str = ""
@@ -95,7 +90,6 @@ def rules() -> tuple[Rule, ...]:
 def read_rule(text: str) -> Rule:
     """One rule from its file's text. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
     document = yaml.safe_load(text)
-    document["affected"] = VersionRange.parse(document["affected"])
-    for payload in document.get("payloads", {}).values():
-        payload["tried"] = VersionRange.parse(payload["tried"])
+    for name in ("affected", "tried"):
+        document[name] = VersionRange.parse(document[name])
     return msgspec.convert(document, Rule, from_attributes=True)

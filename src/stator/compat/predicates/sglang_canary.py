@@ -115,7 +115,7 @@ def _unconfigured(case: _Case, release: Version) -> tuple[Outcome, ...]:
         outcome = _flag(case, given)
     elif case.mode.on:
         # A command line that cannot be read to its end may still negate the switch: then the payload must fit both.
-        outcome = _repaired(case, "embedding", case.rule.payloads["either" if case.hidden else "embedding"].text)
+        outcome = _repaired(case, "embedding", case.rule.payloads["either" if case.hidden else "embedding"])
     else:
         outcome = _unknown_mode(case, release)
     return (outcome, *_not_boolean(case))
@@ -165,12 +165,11 @@ def _flaw(text: str) -> str:
 def _unknown_mode(case: _Case, release: Version) -> Outcome:
     """A worker whose mode is only known at start gets what both handlers accept, where that was seen to work."""
     why = next(filter(None, (sglang.special(case.facts, worker) for worker in case.workers)), "")
-    payload = case.rule.payloads["either"]
-    if not why and release not in payload.tried:
+    if not why and release not in case.rule.tried:
         why = f"the payload for both modes was not tried with runtime {release}"
     if why:
         return Outcome(key="mode-unknown-left", certainty=case.sure, where=case.mode.where, values={"why": why})
-    return _repaired(case, "mode-unknown", payload.text)
+    return _repaired(case, "mode-unknown", case.rule.payloads["either"])
 
 
 def _repaired(case: _Case, key: str, text: str) -> Outcome:
