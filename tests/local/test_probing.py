@@ -148,3 +148,46 @@ def test_restarts_are_delayed_like_in_a_cluster() -> None:
     delay, backoff = next_restart(backoff, ran=601, settings=Settings())
     assert delay == 0
     assert next_restart(backoff, ran=1, settings=Settings())[0] == 10
+
+
+def test_a_container_that_is_up_is_seen_before_its_next_probe_is_due() -> None:
+    """Until the first success startup and readiness are also asked early, and an early success counts at once."""
+    probes = probing.begin(container(startup=probe(period=10), readiness=probe(initial_delay=10)), 0, early=0.25)
+    assert probes.due(0) == ("startup",)
+    probes = probing.record(probes, "startup", success=False, now=0)
+    assert probes.next_due() == 0.25
+    probes = probing.record(probes, "startup", success=True, now=0.25)
+    assert probes.started
+    assert probes.due(0.25) == ("readiness",)
+    assert probing.record(probes, "readiness", success=True, now=0.25).ready
+
+
+def test_an_early_failure_counts_for_nothing() -> None:
+    """However often a container is asked early, it has the attempts and the time its manifest gives it."""
+    probes = probing.begin(container(startup=probe(period=10, failure_threshold=2)), 0, early=1)
+    for second in range(10):
+        probes = probing.record(probes, "startup", success=False, now=second)
+    assert probes.failed is None
+    probes = probing.record(probes, "startup", success=False, now=10)
+    assert probes.failed == "startup"
+
+
+def test_a_failure_that_was_asked_early_and_comes_late_counts_for_nothing() -> None:
+    """What decides is when a probe was sent, so a slow early answer takes no attempt away."""
+    probes = probing.begin(container(startup=probe(initial_delay=10, failure_threshold=1)), 0, early=1)
+    probes = probing.record(probes, "startup", success=False, asked=9, now=12)
+    assert probes.failed is None
+    assert probes.due(12) == ("startup",)
+
+
+def test_several_successes_in_a_row_are_not_hurried() -> None:
+    """A readiness probe that wants two successes wants the time between them too."""
+    probes = probing.begin(container(readiness=probe(initial_delay=5, success_threshold=2)), 0, early=0.25)
+    assert probes.next_due() == 5
+
+
+def test_a_container_that_was_ready_is_probed_on_time_only() -> None:
+    """After the first success the grid of the manifest alone decides, as in a cluster."""
+    probes = feed(probing.begin(container(readiness=probe(period=10)), 0, early=0.25), "+", "readiness")
+    assert probes.next_due() == 10
+    assert probing.record(probes, "readiness", success=False, now=10).next_due() == 20

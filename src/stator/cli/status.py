@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from stator.cli.graphs import select
-from stator.cli.view import graph_lines
+from stator.cli.view import graph_lines, trouble_lines
 from stator.errors import ExitCode
 from stator.local.lifecycle import clean_up_dead, list_graphs
 from stator.local.state import StateDirectory
@@ -29,7 +29,8 @@ def status(*, graphs: tuple[str, ...], output: str, everything: bool) -> int:
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode({"schema_version": 1, "graphs": shown}), indent=2))
     elif shown:
-        click.echo("\n\n".join("\n".join(graph_lines(graph, detail=True)) for graph in shown))
+        parts = ([*graph_lines(graph, detail=True), *trouble_lines(state, graph)] for graph in shown)
+        click.echo("\n\n".join("\n".join(lines) for lines in parts))
     else:
         click.echo("nothing runs here; start a graph with: stator up FILE")
     return ExitCode.OK if all(graph.phase == "Ready" for graph in shown) else ExitCode.FINDINGS

@@ -10,7 +10,7 @@ import click
 
 from stator.cli import options
 from stator.cli.report import echo_findings
-from stator.cli.view import follow, graph_lines
+from stator.cli.view import follow, graph_lines, trouble_lines
 from stator.errors import ExitCode, InvalidInputError, Problem
 from stator.local.config import load_config
 from stator.local.lifecycle import clean_up_dead, start, stop, watch
@@ -100,7 +100,7 @@ def _attend(graphs: Sequence[GraphDirectory], *, detach: bool, timeout: float, q
     unanswered = [status for status in ready if not _answers(status, question)] if _all_ready(ready) else [*ready]
     answered = not unanswered
     for status in ready:
-        click.echo("\n".join(graph_lines(status)))
+        click.echo("\n".join([*graph_lines(status), *trouble_lines(StateDirectory.default(), status)]))
     if detach:
         if not answered:
             click.echo("not Ready; it goes on running. Look at it with: stator status, stator logs", err=True)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
-from stator.local.state import GraphStatus, PodStatus
+from stator.local.lifecycle import follow_logs
+from stator.local.state import GraphStatus, PodStatus, StateDirectory
 
 MARKS = {"Ready": ("●", "green"), "NotReady": ("◌", "yellow"), "Failed": ("✗", "red")}
 FAILED = {"Canary", "CrashLoopBackOff", "RuntimeMissing"}
+LAST_LINES = 5
 
 
 def pod_line(pod: PodStatus) -> str:
@@ -46,6 +48,19 @@ def graph_lines(status: GraphStatus, *, detail: bool = False) -> list[str]:
             f"  {len(status.adaptations)} differences from a cluster, {len(status.ignored)} fields ignored"
             " (all of them: stator status -o json)"
         )
+    return lines
+
+
+def trouble_lines(state: StateDirectory, status: GraphStatus) -> list[str]:
+    """For each pod that fails: the last lines it wrote, and the command that shows more."""
+    directory = state.graph(status.namespace, status.name)
+    lines = []
+    for pod in status.pods:
+        if pod.ready or pod.reason not in FAILED:
+            continue
+        lines.append(f"  the last lines of {pod.name}:")
+        lines += [f"    {line.text}" for line in follow_logs(directory, select=(pod.name,), lines=LAST_LINES)]
+        lines.append(f"  more: stator logs {pod.component} --graph {status.namespace}/{status.name}")
     return lines
 
 

@@ -3,6 +3,10 @@
 A `ProbeSet` belongs to one run of one container. Ask it what is due, tell it what came out, read what follows:
 whether the container has started, is ready, or must be restarted (Kubernetes documentation, Configure Liveness,
 Readiness and Startup Probes). Times are seconds on any monotonic clock.
+
+One thing is added, because a person waits here: until startup and readiness have succeeded for the first time, they are
+also asked between the times of their grid, every `early` seconds. Such an early question can only succeed. Its failure
+counts for nothing, so a container gets exactly the time and the attempts that it would get in a cluster.
 """
 
 from __future__ import annotations
@@ -19,24 +23,30 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True):
     """One probe of a running container.
 
     `result` changes only after `success_threshold` or `failure_threshold` equal outcomes in a row, counted in `run`.
-    `due_at` is when to probe next; the grid of probe times begins at `first_at`.
+    `due_at` is when to probe next on the grid of probe times, which begins at `first_at`; `early_at` is when to ask
+    before that, infinity if not at all.
     """
 
     probe: Probe
     first_at: float
     due_at: float
     result: bool
+    early_at: float = math.inf
     last: bool | None = None
     run: int = 0
 
 
 class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The probes of one run. `failed` is the probe because of which the container must be restarted, or None."""
+    """The probes of one run. `failed` is the probe because of which the container must be restarted, or None.
+
+    `early` is how often to ask off the grid, in seconds; infinity: never.
+    """
 
     startup: Watch | None = None
     liveness: Watch | None = None
     readiness: Watch | None = None
     failed: ProbeKind | None = None
+    early: float = math.inf
 
     @property
     def started(self) -> bool:
@@ -50,30 +60,34 @@ class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
 
     def next_due(self, running: Collection[ProbeKind] = ()) -> float:
         """When the next probe is due, other than those that are `running`; infinity if there is none."""
-        return min((watch.due_at for kind, watch in _active(self) if kind not in running), default=math.inf)
+        return min((_next(watch) for kind, watch in _active(self) if kind not in running), default=math.inf)
 
     def due(self, now: float) -> tuple[ProbeKind, ...]:
         """The probes to run now."""
-        return tuple(kind for kind, watch in _active(self) if watch.due_at <= now)
+        return tuple(kind for kind, watch in _active(self) if _next(watch) <= now)
 
 
-def begin(container: ContainerPlan, now: float) -> ProbeSet:
-    """The probes of a container that was started at `now`.
+def begin(container: ContainerPlan, now: float, *, early: float = math.inf) -> ProbeSet:
+    """The probes of a container that was started at `now`; `early` is how often to ask off the grid (seconds).
 
     Before their first outcome, startup and readiness count as failed and liveness as succeeded.
     """
     return ProbeSet(
-        startup=_watch(container.startup, now, result=False),
+        startup=_watch(container.startup, now, result=False, early=early),
         liveness=_watch(container.liveness, now, result=True),
-        readiness=_watch(container.readiness, now, result=False),
+        readiness=_watch(container.readiness, now, result=False, early=early),
+        early=early,
     )
 
 
-def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float) -> ProbeSet:
-    """What follows from one outcome at `now`."""
+def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float, asked: float | None = None) -> ProbeSet:
+    """What follows from an outcome at `now` of a probe that was asked at `asked` (None: at once)."""
     watch: Watch | None = getattr(probes, kind)
     if watch is None or probes.failed:
         return probes
+    hurried = not math.isinf(watch.early_at)
+    if hurried and not success and (now if asked is None else asked) < watch.due_at:
+        return msgspec.structs.replace(probes, **{kind: msgspec.structs.replace(watch, early_at=now + probes.early)})
     run = watch.run + 1 if watch.last == success else 1
     threshold = watch.probe.success_threshold if success else watch.probe.failure_threshold
     settled = run >= threshold
@@ -83,6 +97,7 @@ def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float) -> P
         run=run,
         result=success if settled else watch.result,
         due_at=_after(watch, now),
+        early_at=now + probes.early if hurried and not success else math.inf,
     )
     probes = msgspec.structs.replace(probes, **{kind: watch})
     if settled and not success and kind != "readiness":
@@ -92,11 +107,17 @@ def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float) -> P
     return probes
 
 
-def _watch(probe: Probe | None, now: float, *, result: bool) -> Watch | None:
+def _watch(probe: Probe | None, now: float, *, result: bool, early: float = math.inf) -> Watch | None:
     if probe is None:
         return None
     first = now + probe.initial_delay
-    return Watch(probe=probe, first_at=first, due_at=first, result=result)
+    # Several successes in a row are wanted for the time between them: no early one may count.
+    hurried = probe.success_threshold == 1 and not math.isinf(early)
+    return Watch(probe=probe, first_at=first, due_at=first, result=result, early_at=now if hurried else math.inf)
+
+
+def _next(watch: Watch) -> float:
+    return min(watch.due_at, watch.early_at)
 
 
 def _active(probes: ProbeSet) -> Iterator[tuple[ProbeKind, Watch]]:

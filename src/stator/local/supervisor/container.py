@@ -193,19 +193,21 @@ class ContainerRunner:
     async def _probe(self) -> ProbeKind:
         """Keep `ready` current; return the probe because of which the container must be restarted."""
         clock = asyncio.get_running_loop().time
-        probes = probing.begin(self.plan, clock())
+        probes = probing.begin(self.plan, clock(), early=self._surroundings.settings.early_probe)
         running: dict[ProbeKind, asyncio.Task[Outcome]] = {}
+        asked: dict[ProbeKind, float] = {}
         try:
             while probes.failed is None:
                 self._note_readiness(probes.ready)
                 for kind in probes.due(clock()):
                     if kind not in running:
+                        asked[kind] = clock()
                         running[kind] = asyncio.create_task(self._check(kind))
                 await self._next_event(probes.next_due(running) - clock(), running)
                 for kind in [kind for kind, task in running.items() if task.done()]:
                     outcome = running.pop(kind).result()
                     self._note_outcome(kind, outcome)
-                    probes = probing.record(probes, kind, success=not outcome.failure, now=clock())
+                    probes = probing.record(probes, kind, success=not outcome.failure, now=clock(), asked=asked[kind])
             return probes.failed
         finally:
             for task in running.values():
