@@ -126,6 +126,7 @@ def _component(context: Context, problems: list[Problem]) -> RenderedComponent:
         findings=result.findings,
         repairs=result.rules,
         not_rendered=tuple(notes),
+        facts=result.facts,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from stator.compat import Finding
+from stator.compat import ContainerFacts, Finding
 from stator.errors import Position
 from stator.model import Path
 from stator.versions import ResolvedVersion, Version
@@ -58,7 +58,7 @@ class NotRendered(msgspec.Struct, frozen=True):
 class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included.
 
-    `repairs` are the ids of the rules whose repair is in the objects.
+    `repairs` are the ids of the rules whose repair is in the objects, `facts` what the rules looked at.
     """
 
     name: str
@@ -72,6 +72,7 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     repairs: tuple[str, ...] = ()
     not_rendered: tuple[NotRendered, ...] = ()
+    facts: ContainerFacts | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
