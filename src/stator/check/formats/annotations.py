@@ -26,6 +26,8 @@ def to_github(report: Report, fail_on: FailOn) -> str:
         text = "\n".join(filter(None, (problem.what, problem.why, problem.remedy)))
         lines.append(_command("error", "not checked", problem.position, text))
     lines += [_command("warning", "version not known", None, part) for part in report.unresolved]
+    # An ignored finding is no annotation beside the line: it would draw the eye to what was settled.
+    lines += [f"ignored {item.finding.rule}: {' '.join(item.ignore.reason.split())}" for item in report.ignored]
     return "".join(f"{line}\n" for line in (*lines, report.last_line))
 
 
