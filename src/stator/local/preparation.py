@@ -140,6 +140,10 @@ class _Draft:
             for key, request in self.requests.items()
         }
 
+    def made(self, runtimes: Mapping[RuntimeRequest, Runtime]) -> dict[_Key, Runtime]:
+        """The environments of this graph's containers, now that they are there."""
+        return {key: runtimes[request] for key, request in self.requests.items()}
+
     def plan(
         self, inventory: Inventory, how: Preparation, runtimes: Mapping[_Key, Runtime], ports: PortAllocator
     ) -> LocalPlan:
