@@ -17,6 +17,7 @@ from stator.model.configuration import config_map, secret
 from stator.model.documents import Document
 from stator.model.identity import GRAPH_KINDS, Identity, identify, identity_problems, schema_of
 from stator.model.parse import parse
+from stator.model.preserved import preserved_problems
 from stator.model.resources import Graph, Inventory, SecretData
 from stator.model.schema import schema_problems
 from stator.model.sources import Source, read_sources
@@ -80,6 +81,8 @@ class _Collected:
             return problems
         value = _without_nulls(document.value)
         problems += schema_problems(document, value, schema)
+        if not problems and document.value["kind"] in GRAPH_KINDS:
+            problems += preserved_problems(document, value)
         if identity and not problems:
             self.take(document, value, identity)
         return problems
