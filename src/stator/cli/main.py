@@ -19,6 +19,7 @@ from stator.errors import ExitCode, StatorError
 COMMANDS = {
     "render": ("stator.cli.render", "Render graphs into Kubernetes objects."),
     "diff": ("stator.cli.diff", "Say which pods an upgrade or an edit replaces, and why."),
+    "convert": ("stator.cli.convert", "Rewrite graphs in another API version, proven to render the same."),
     "up": ("stator.cli.up", "Run graphs on this machine, each part at its own version."),
     "status": ("stator.cli.status", "Show what runs here, at which versions, and why it is not Ready."),
     "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
