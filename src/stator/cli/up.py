@@ -23,7 +23,9 @@ from stator.render import RenderOptions
 
 # How long a frontend may take to list a model after every pod is Ready (measured: below 2 s on all supported pairs).
 ROUTABLE_PATIENCE = 30.0
-ROUTABLE_POLL = 0.2
+ROUTABLE_POLL = 0.05
+
+WATCH_INTERVAL = 0.1
 
 
 @click.command()
@@ -116,7 +118,7 @@ def _until(
 ) -> tuple[GraphStatus, ...]:
     """Show the graphs until `done`, all stopped, or the time is over; their last statuses."""
     last: tuple[GraphStatus, ...] = ()
-    for last in follow(watch(graphs, timeout=timeout), until=done):  # noqa: B007 - the last one is the result
+    for last in follow(watch(graphs, timeout=timeout, interval=WATCH_INTERVAL), until=done):  # noqa: B007 - the last one is the result
         pass
     return last
 

@@ -15,7 +15,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     containerLogMaxFiles).
     """
 
-    early_probe: float = 0.25
+    early_probe: float = 0.1
     backoff_initial: float = 10
     backoff_limit: float = 300
     backoff_reset: float = 600
