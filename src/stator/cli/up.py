@@ -23,7 +23,9 @@ from stator.render import RenderOptions
 
 # How long a frontend may take to list a model after every pod is Ready (measured: below 2 s on all supported pairs).
 ROUTABLE_PATIENCE = 30.0
-ROUTABLE_POLL = 0.2
+ROUTABLE_POLL = 0.05
+
+WATCH_INTERVAL = 0.1
 
 
 @click.command()
@@ -78,8 +80,13 @@ def up(  # noqa: PLR0913 - one parameter per option, by name
     )
     inventory = load(sources, namespace=namespace)
     if not inventory.graphs:
+        kinds = ", ".join(sorted({str(document.value.get("kind")) for document in inventory.others})) or "nothing else"
         raise InvalidInputError(
-            Problem(what=f"no graph in {', '.join(sources)}", remedy="name a file with a DynamoGraphDeployment")
+            Problem(
+                what=f"no graph in {', '.join(sources)}",
+                why=f"there is {kinds}",
+                remedy="name a file with a DynamoGraphDeployment",
+            )
         )
     prepared = prepare(inventory, how, progress=lambda line: click.echo(f"  {line}", err=True))
     echo_findings([manifest for manifest, _ in prepared], others=inventory.others)
@@ -116,7 +123,7 @@ def _until(
 ) -> tuple[GraphStatus, ...]:
     """Show the graphs until `done`, all stopped, or the time is over; their last statuses."""
     last: tuple[GraphStatus, ...] = ()
-    for last in follow(watch(graphs, timeout=timeout), until=done):  # noqa: B007 - the last one is the result
+    for last in follow(watch(graphs, timeout=timeout, interval=WATCH_INTERVAL), until=done):  # noqa: B007 - the last one is the result
         pass
     return last
 

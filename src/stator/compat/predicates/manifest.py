@@ -71,7 +71,8 @@ def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
     """Workers that spread over more GPUs than they are given: outcome `few`.
 
-    `looks_for`: by backend, the spellings of the `tensor` and `pipeline` options. A worker that asks for no GPU by
+    `looks_for`: by backend, the spellings of the `tensor` and `pipeline` options, and `nodes`, the number of
+    nodes of a multi-node worker that names none. A worker that asks for no GPU by
     number says nothing: it may get devices by claim.
     """
     for container in facts.containers:
@@ -79,7 +80,8 @@ def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
         limits = (container.body.get("resources") or {}).get("limits") or {}
         wanted, where = _parallel(container, rule)
         given_gpus = str(limits.get("nvidia.com/gpu", ""))
-        nodes = int((component.other.get("multinode") or {}).get("nodeCount") or 1)
+        multinode = component.other.get("multinode")
+        nodes = 1 if multinode is None else int(multinode.get("nodeCount") or rule.looks_for["nodes"])
         if given_gpus.isdecimal() and int(given_gpus) and wanted > int(given_gpus) * nodes:
             yield Outcome(
                 key="few",
