@@ -9,7 +9,8 @@ from typing import Any
 from stator.compat.facts import ContainerFacts, GraphFacts
 from stator.compat.given import given
 from stator.compat.outcome import Outcome
-from stator.compat.predicates.wire import routes_by_kv
+from stator.compat.predicates.wire import routes_by_events
+from stator.compat.roles import WORKERS, role
 from stator.compat.rule import Rule
 from stator.model import Component
 
@@ -166,11 +167,13 @@ def kv_events_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 
     `looks_for`: `flags` that configure events.
     """
-    frontends = [part for part in facts.of_type("frontend") if routes_by_kv(part)]
-    for worker in facts.of_type("worker", "prefill") if frontends else ():
+    frontends = [part for part in facts.of_type("frontend") if routes_by_events(part)]
+    for worker in facts.of_type(*WORKERS) if frontends else ():
         release = worker.version.core
         runs_vllm = any(run.module == "dynamo.vllm" for run in worker.command_line.invocations)
         if release is None or release not in rule.affected or not runs_vllm or worker.command_line.opaque:
+            continue
+        if role(facts, worker) == "decode":
             continue
         if not any(given(worker, ("dynamo.vllm",), rule.looks_for["flags"])):
             values = {"frontend": frontends[0].component}
