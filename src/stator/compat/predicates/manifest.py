@@ -14,7 +14,8 @@ from stator.compat.roles import WORKERS, role
 from stator.compat.rule import Rule
 from stator.model import Component
 
-_SLEEP = re.compile(r"(?:^|[\s;&/])sleep\s+(\d+)s?\s*$")
+_SLEEP = re.compile(r"(?:^|[\s;&/])sleep\s+(\d{1,9})s?\s*$", re.ASCII)
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
@@ -83,7 +84,7 @@ def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
         given_gpus = str(limits.get("nvidia.com/gpu", ""))
         multinode = component.other.get("multinode")
         nodes = 1 if multinode is None else int(multinode.get("nodeCount") or rule.looks_for["nodes"])
-        if given_gpus.isdecimal() and int(given_gpus) and wanted > int(given_gpus) * nodes:
+        if _NUMBER.fullmatch(given_gpus) and int(given_gpus) and wanted > int(given_gpus) * nodes:
             yield Outcome(
                 key="few",
                 component=container.component,
@@ -115,7 +116,7 @@ def _parallel(container: ContainerFacts, rule: Rule) -> tuple[int, tuple[str | i
         return wanted, where
     for spellings in (options["tensor"], options["pipeline"]):
         uses = list(given(container, (options["module"],), spellings))
-        if uses and (uses[-1].value or "").isdecimal():
+        if uses and _NUMBER.fullmatch(uses[-1].value or ""):
             wanted *= int(uses[-1].value or 1)
             where = uses[-1].where
     return wanted, where
