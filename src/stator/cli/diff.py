@@ -13,7 +13,8 @@ from stator.model.load import load
 from stator.render import RenderOptions, render_graph
 from stator.upgrade import Side, compare_all
 from stator.upgrade.report import diff_json, diff_text
-from stator.versions import Version, with_versions
+from stator.upgrade.targets import at_versions
+from stator.versions import Version
 
 
 @click.command()
@@ -70,5 +71,5 @@ def diff(  # noqa: PLR0913 - one argument per option
 
 
 def _sides(inventory: Inventory, rendering: RenderOptions, chosen: Mapping[str, Version]) -> list[Side]:
-    graphs = [with_versions(graph, chosen) for graph in inventory.graphs]
+    graphs = at_versions(inventory.graphs, chosen)
     return [Side(graph, render_graph(graph, rendering), rendering.operator) for graph in graphs]
