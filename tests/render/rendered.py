@@ -24,13 +24,30 @@ def render(text: str, options: RenderOptions | None = None) -> Manifest:
 
 def main_of(manifest: Manifest, component: str = "Worker") -> dict[str, Any]:
     """The rendered main container of a component."""
-    workload = next(item.workload for item in manifest.components if item.name == component)
-    return workload["spec"]["template"]["spec"]["containers"][0]  # type: ignore[no-any-return]
+    return pod_of(manifest, component)["containers"][0]  # type: ignore[no-any-return]
+
+
+def pod_of(manifest: Manifest, component: str = "Worker", role: str = "") -> dict[str, Any]:
+    """The rendered pod spec of a component, in its first role unless another is asked for."""
+    pods = next(item.pods for item in manifest.components if item.name == component)
+    pod = next(item for item in pods if not role or item.role == role)
+    return pod.template["spec"]  # type: ignore[no-any-return]
 
 
 def env_of(manifest: Manifest, component: str = "Worker") -> dict[str, Any]:
     """A rendered main container's environment as name to value, references by their source."""
-    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in main_of(manifest, component)["env"]}
+    return named_env(main_of(manifest, component))
+
+
+def named_env(container: dict[str, Any]) -> dict[str, Any]:
+    """A container's environment as name to value, references by their source."""
+    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in container["env"]}
+
+
+def object_of(manifest: Manifest, kind: str, name: str | None = None) -> dict[str, Any]:
+    """The one rendered object of a kind, or the one with that name."""
+    [found] = [item for item in manifest.objects if item["kind"] == kind and name in (None, item["metadata"]["name"])]
+    return found
 
 
 def provenance_of(manifest: Manifest, name: str, component: str = "Worker") -> Provenance:

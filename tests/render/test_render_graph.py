@@ -85,13 +85,6 @@ def test_accounts_and_pools_of_special_components_are_named() -> None:
     ]
 
 
-def test_multinode_is_refused() -> None:
-    """One node of several would wait for the others for ever."""
-    assert problems(worker(component="multinode: {nodeCount: 2}")) == [
-        ("-:8", "component Worker: multinode is not rendered on the component path yet")
-    ]
-
-
 def test_a_runtime_init_container_is_refused() -> None:
     """It would turn the main container into a plain engine; as a plain init container it is fine."""
     sidecar = worker() + "        initContainers:\n        - {name: runtime, image: i, restartPolicy: Always}\n"

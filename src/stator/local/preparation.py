@@ -120,7 +120,10 @@ class _Draft:
         if is_running(self.directory):
             self.problems += already_running(self.directory).problems
         self.manifest = render_graph(graph, how.render)
-        self.components = self.manifest.components
+        self.components = tuple(item for item in self.manifest.components if item.workload["kind"] == "Deployment")
+        self.problems += [
+            _not_one_machine(graph, item) for item in self.manifest.components if item not in self.components
+        ]
         if how.mocker:
             self.components = tuple(self._with_stand_in(component) for component in self.components)
         for component in self.components:
@@ -229,3 +232,14 @@ def _at_versions(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tu
 def _fitting(graph: Graph, settings: Mapping[str, Version]) -> Iterator[tuple[str, Version]]:
     names = {text for part in graph.components for text in (part.name.lower(), part.type)}
     return ((key, version) for key, version in settings.items() if key.lower() in names)
+
+
+def _not_one_machine(graph: Graph, component: RenderedComponent) -> Problem:
+    """Pods that find each other by the names another scheduler gives them have no counterpart here."""
+    path = next(item.path for item in graph.components if item.name == component.name)
+    return Problem(
+        what=f"component {component.name} becomes a {component.workload['kind']}, which does not run on one machine",
+        position=graph.locate(*path),
+        why="only Deployments do",
+        remedy="leave multinode out, and the record of another workload provider, or run the graph on a cluster",
+    )

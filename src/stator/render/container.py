@@ -83,7 +83,7 @@ def env_from_provenance(context: Context, sources: Sequence[Mapping[str, Any]]) 
     """Who set each of the user's `envFrom` sources."""
     return [
         Provenance(
-            container=MAIN,
+            container=context.where,
             subject="env-from",
             name=source_name(source),
             setter=Setter(
@@ -133,9 +133,9 @@ def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenan
         return []
     given = Setter("type-default", detail(context), None, " ".join(default))
     if not context.component.main.get(field):
-        return [Provenance(container=MAIN, subject="flag", name=field, setter=given)]
+        return [Provenance(container=context.where, subject="flag", name=field, setter=given)]
     mine = Setter("component", context.component.name, context.at_main(field))
-    return [Provenance(container=MAIN, subject="flag", name=field, setter=mine, replaced=(given,))]
+    return [Provenance(container=context.where, subject="flag", name=field, setter=mine, replaced=(given,))]
 
 
 def _probe(context: Context, field: str, defaults: Defaults, body: Json, problems: list[Problem]) -> list[Provenance]:
@@ -156,11 +156,19 @@ def _probe(context: Context, field: str, defaults: Defaults, body: Json, problem
                 )
             )
         setter = Setter("component", context.component.name, position, probe_text(user))
-        return [Provenance(container=MAIN, subject="probe", name=field, setter=setter, replaced=given)]
+        return [
+            Provenance(
+                container=context.where,
+                subject="probe",
+                name=field,
+                setter=setter,
+                replaced=given,
+            )
+        ]
     if default is None:
         return []
     body[field] = copied(default[0])
-    return [Provenance(container=MAIN, subject="probe", name=field, setter=setter) for setter in given]
+    return [Provenance(container=context.where, subject="probe", name=field, setter=setter) for setter in given]
 
 
 def _no_image(context: Context) -> Problem:

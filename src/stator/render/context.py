@@ -1,4 +1,4 @@
-"""Everything about one component that is settled before its pod is built."""
+"""Everything about one component, in one role, that is settled before its pod is built."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 import msgspec
 
 from stator.errors import Position
-from stator.model import Component, Graph
+from stator.model import MAIN, Component, Graph
 from stator.model.commandline import CommandLine
 from stator.render import names
 from stator.render.gates import Gate
 from stator.render.manifest import RenderOptions
+from stator.render.multinode import MAIN_ROLE, Provider, Role
 from stator.versions import ResolvedVersion
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """One component, the graph around it, and the answers every later step needs.
+    """One component in one role, the graph around it, and the answers every later step needs.
 
-    `workload` is the Deployment's name; `generation` the worker hash or `""`; `annotations` are the merged pod
-    annotations, from which the discovery backend and mode are read; `command_line` is the merged main container's.
+    `component` has the role's own pod template, if it has one. `workload` is the Deployment's name; `generation` the
+    worker hash or `""`; `annotations` are the merged pod annotations, from which the discovery backend and mode are
+    read; `command_line` is the merged main container's. `container` is the one that is being merged.
     """
 
     graph: Graph
@@ -32,6 +34,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     version: ResolvedVersion
     backend: str
     command_line: CommandLine
+    provider: Provider = "component"
+    role: Role = MAIN_ROLE
+    container: str = MAIN
 
     @property
     def type(self) -> str:
@@ -42,6 +47,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     def is_worker(self) -> bool:
         """Whether it is a worker, prefill or decode component."""
         return self.component.type in names.WORKER_TYPES
+
+    @property
+    def where(self) -> str:
+        """What provenance calls the container that is being merged."""
+        return self.role.label(self.container)
 
     @property
     def parent(self) -> str:

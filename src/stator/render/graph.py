@@ -1,76 +1,124 @@
-"""`render_graph`: a graph as the objects of the component path, single node, one Deployment per component."""
+"""`render_graph`: a graph as Kubernetes objects, in apply order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from stator.errors import InvalidInputError, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine, read_command_line
-from stator.render import names, nixl, rbac, unrendered
-from stator.render.backend import backends_of
-from stator.render.container import main_container
+from stator.render import names, rbac, unrendered
+from stator.render.backends.detection import backends_of
+from stator.render.component import Parts, component_parts
 from stator.render.context import Context, discovery
-from stator.render.defaults import command_of, defaults_of
+from stator.render.defaults import command_of
 from stator.render.generation import worker_hash
 from stator.render.manifest import Manifest, NotRendered, RenderedComponent, RenderOptions
-from stator.render.metadata import pod_annotations, workload_labels
-from stator.render.pod import pod_spec
-from stator.render.repair import repaired
-from stator.render.service import service
-from stator.render.workload import deployment
+from stator.render.metadata import pod_annotations
+from stator.render.multinode import Provider, Role, roles
+from stator.render.provider import provider_of
+from stator.render.workloads import deployment, leader_worker_set, pod_clique_set, replicas_of
+from stator.render.workloads.grove import Clique
 from stator.versions import InvalidVersionError, ResolvedVersion, resolve
 
+Json = dict[str, Any]
+
 _DEFAULTS = RenderOptions()
+# v1beta1 DynamoGraphDeployment, multinode.nodeCount.
+_NODES = 2
 
 
 def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
     """Render every component, and what they share.
 
-    Objects come in apply order: discovery's account and role, then for each component its ConfigMaps, Service and
-    Deployment. Raises `InvalidInputError` with every problem of the graph.
+    Objects come in apply order: what the components share, then for each component its ConfigMaps, Service and
+    workload; a PodCliqueSet, which is the workload of all, comes last. Raises `InvalidInputError` with every problem
+    of the graph.
     """
     problems: list[Problem] = []
-    contexts = _contexts(graph, options, problems)
-    components = tuple(_component(context, problems) for context in contexts)
+    notes: list[NotRendered] = []
+    provider = provider_of(graph, options, problems, notes)
+    notes[:0] = unrendered.of_graph(graph, provider)
+    contexts = _contexts(graph, options, provider, problems)
+    parts = [_parts(component, problems) for component in contexts]
+    clique_set = _clique_set(graph, parts, problems) if provider == "grove" else None
+    components = tuple(_component(item, clique_set, problems) for item in parts)
     if problems:
         raise InvalidInputError(*problems)
-    shared, notes = _shared(graph, contexts)
+    shared, missing = _shared(graph, [component[0] for component in contexts])
+    scripts = {item["metadata"]["name"]: item for component in parts for item in component.shared}
     return Manifest(
         graph=graph.ref,
         name=graph.name,
         namespace=graph.namespace,
-        objects=(*shared, *(item for component in components for item in component.objects)),
+        objects=(
+            *shared,
+            *scripts.values(),
+            *(item for component in components for item in component.objects),
+            *([clique_set] if clique_set else ()),
+        ),
         components=components,
-        generation=next((context.generation for context in contexts if context.generation), ""),
+        generation=next((component[0].generation for component in contexts if component[0].generation), ""),
+        provider=provider,
         not_rendered=(
-            *unrendered.of_graph(graph),
             *notes,
+            *missing,
             *(note for component in components for note in component.not_rendered),
         ),
     )
 
 
-def _contexts(graph: Graph, options: RenderOptions, problems: list[Problem]) -> list[Context]:
-    """Settle what has to be known about all components before any of them is rendered."""
-    versions = {component.name: _version(graph, component, problems) for component in graph.components}
-    command_lines = {component.name: _command_line(component) for component in graph.components}
+def _contexts(
+    graph: Graph, options: RenderOptions, provider: Provider, problems: list[Problem]
+) -> list[tuple[Context, ...]]:
+    """Settle what has to be known about all components, in each of their roles, before any of them is rendered."""
+    in_roles = {component.name: _roles(provider, component) for component in graph.components}
+    leaders = {name: found[0][1] for name, found in in_roles.items()}
+    versions = {name: _version(graph, leader, problems) for name, leader in leaders.items()}
+    command_lines = {name: _command_line(leader) for name, leader in leaders.items()}
     backends = backends_of(graph, command_lines, problems)
     generation = worker_hash(graph, versions)
-    return [
-        Context(
-            graph=graph,
-            component=component,
-            options=options,
-            workload=names.workload_name(graph, component, generation),
-            generation=generation if component.type in names.WORKER_TYPES else "",
-            annotations=pod_annotations(graph, component),
-            version=versions[component.name],
-            backend=backends[component.name],
-            command_line=command_lines[component.name],
+    contexts = []
+    for component in graph.components:
+        own = generation if component.type in names.WORKER_TYPES else ""
+        contexts.append(
+            tuple(
+                Context(
+                    graph=graph,
+                    component=in_role,
+                    options=options,
+                    workload=names.workload_name(graph, component, own if provider == "component" else ""),
+                    generation=own,
+                    annotations=pod_annotations(graph, in_role),
+                    version=versions[component.name],
+                    backend=backends[component.name],
+                    command_line=_command_line(in_role),
+                    provider=provider,
+                    role=role,
+                )
+                for role, in_role in in_roles[component.name]
+            )
         )
-        for component in graph.components
-    ]
+    return contexts
+
+
+def _roles(provider: Provider, component: Component) -> list[tuple[Role, Component]]:
+    """A component's roles, each with the component as it is in that role."""
+    multinode = component.other.get("multinode")
+    nodes = 1 if multinode is None else multinode.get("nodeCount") or _NODES
+    return [(role, _in_role(component, role)) for role in roles(provider, component.name, nodes)]
+
+
+def _in_role(component: Component, role: Role) -> Component:
+    """The component with the role's own pod template, if it has one; its path then leads there."""
+    for index, own in enumerate(component.other.get("roles") or ()):
+        if own["name"] == role.name and own.get("podTemplate"):
+            path = (*component.path, "roles", index)
+            return msgspec.structs.replace(component, pod_template=own["podTemplate"], path=path)
+    return component
 
 
 def _version(graph: Graph, component: Component, problems: list[Problem]) -> ResolvedVersion:
@@ -92,40 +140,41 @@ def _command_line(component: Component) -> CommandLine:
     return read_command_line(main.get("command") or command, main.get("args") or args)
 
 
-def _component(context: Context, problems: list[Problem]) -> RenderedComponent:
-    graph, component = context.graph, context.component
-    problems.extend(unrendered.refused(component, graph, context.options))
-    problems.extend(names.problems(graph, component, context.workload))
-    notes: list[NotRendered] = list(unrendered.of_component(component, graph))
-    labels = workload_labels(context)
-    defaults = defaults_of(context)
-    main = main_container(context, defaults, problems)
-    result = repaired(context, main, labels)
-    body = main.body
-    if ports := nixl.exporter_ports(context, body, main.env, problems):
-        body["ports"] = ports
-    body["env"] = [dict(entry.body) for entry in result.env]
-    if result.env_from:
-        body["envFrom"] = list(result.env_from)
-    workload = deployment(context, pod_spec(context, body, defaults, notes), labels, problems)
-    own_service = service(context, labels)
-    objects = (*result.config_maps, *([own_service] if own_service else ()), workload)
+def _parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
+    first = contexts[0]
+    problems.extend(unrendered.refused(first))
+    problems.extend(names.problems(first.graph, first.component, first.workload))
+    return component_parts(contexts, problems)
+
+
+def _clique_set(graph: Graph, parts: Sequence[Parts], problems: list[Problem]) -> Json:
+    cliques = [[Clique(context, pod) for context, pod in zip(item.contexts, item.pods, strict=True)] for item in parts]
+    return pod_clique_set(graph, cliques, problems)
+
+
+def _component(parts: Parts, clique_set: Json | None, problems: list[Problem]) -> RenderedComponent:
+    context = parts.context
+    templates = {pod.role: pod.template for pod in parts.pods}
+    if clique_set is not None:
+        workload = clique_set
+    elif context.role.nodes > 1:
+        workload = leader_worker_set(context, templates, parts.labels)
+    else:
+        workload = deployment(context, templates["main"], parts.labels, problems)
     return RenderedComponent(
-        name=component.name,
+        name=context.component.name,
         type=context.type,
         backend=context.backend,
         version=context.version,
         workload=workload,
-        service=own_service,
-        objects=objects,
-        provenance=(
-            *(entry.provenance("main") for entry in result.env),
-            *result.env_from_provenance,
-            *main.provenance,
-        ),
-        findings=result.findings,
-        repairs=result.rules,
-        not_rendered=tuple(notes),
+        service=parts.service,
+        objects=(*parts.objects, *(() if clique_set else (workload,))),
+        provenance=parts.provenance,
+        pods=parts.pods,
+        replicas=replicas_of(context),
+        findings=parts.findings,
+        repairs=parts.repairs,
+        not_rendered=(*unrendered.of_component(context), *parts.not_rendered),
     )
 
 

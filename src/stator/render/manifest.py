@@ -9,6 +9,7 @@ import msgspec
 from stator.compat import Finding
 from stator.errors import Position
 from stator.model import Path
+from stator.render.multinode import Provider, RoleName
 from stator.versions import ResolvedVersion, Version
 
 Layer = Literal["infrastructure", "type-default", "graph", "component", "backend", "repair"]
@@ -55,10 +56,21 @@ class NotRendered(msgspec.Struct, frozen=True):
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
 
 
-class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
-    """One component as Kubernetes objects. `workload` is the Deployment; `objects` holds all of them, it included.
+class RenderedPod(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of pod of a component: `metadata` and `spec` of its template, and how many there are in a replica."""
 
-    `repairs` are the ids of the rules whose repair is in the objects.
+    role: RoleName
+    count: int
+    template: dict[str, Any]
+
+
+class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
+    """One component as Kubernetes objects.
+
+    `workload` is the Deployment or LeaderWorkerSet, or the PodCliqueSet of the whole graph; `objects` holds all that
+    are the component's own, which a PodCliqueSet is not. `pods` are the pods of one replica, leader first.
+    `replicas` is None where an autoscaler owns the number. `repairs` are the ids of the rules whose repair is in the
+    objects.
     """
 
     name: str
@@ -69,6 +81,8 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     service: dict[str, Any] | None
     objects: tuple[dict[str, Any], ...]
     provenance: tuple[Provenance, ...]
+    pods: tuple[RenderedPod, ...] = ()
+    replicas: int | None = None
     findings: tuple[Finding, ...] = ()
     repairs: tuple[str, ...] = ()
     not_rendered: tuple[NotRendered, ...] = ()
@@ -79,7 +93,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     No object has owner references: rendering is pure and knows no UIDs. Whoever applies the objects adds them, with
     the graph as controller. `generation` is the worker hash (8 hex digits), empty where there is none.
-    `not_rendered` holds the components' too, after the graph's own.
+    `provider` is who runs the pods. `not_rendered` holds the components' too, after the graph's own.
     """
 
     graph: str
@@ -88,6 +102,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[dict[str, Any], ...]
     components: tuple[RenderedComponent, ...]
     generation: str = ""
+    provider: Provider = "component"
     not_rendered: tuple[NotRendered, ...] = ()
 
     @property
@@ -101,9 +116,13 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `operator` is the operator release whose injection is rendered; `repairs` off renders what an operator without
     repairs would; `infrastructure_env` are core `EnvVar` objects from the operator's configuration (lowest layer).
+    `provider` is what the cluster has: with `grove` a graph may still decline it. `mpi_secret` is the Secret with the
+    key pair of multi-node TensorRT-LLM.
     """
 
     operator: Version = Version(1, 6, 1)
     discovery_backend: str = "kubernetes"
     repairs: bool = True
     infrastructure_env: tuple[dict[str, Any], ...] = ()
+    provider: Provider = "component"
+    mpi_secret: str = "mpi-run-ssh-secret"  # noqa: S105 (the name of a Secret, not its content)

@@ -8,10 +8,11 @@ order its Grove path always had is taken.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from stator.model import Component, Graph
 from stator.render import names
-from stator.render.context import Context
+from stator.render.context import Context, copied
 
 # Annotations of the graph object itself that reach its pods.
 PROPAGATED = (
@@ -86,6 +87,16 @@ def pod_labels(context: Context, workload: Mapping[str, str]) -> dict[str, str]:
     if context.annotations.get(names.ENABLE_METRICS) != "false":
         labels[names.METRICS_ENABLED] = "true"
     return labels
+
+
+def pod_metadata(context: Context, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The pod template's metadata, with `labels` as its labels."""
+    metadata: dict[str, Any] = copied(context.component.pod_template.get("metadata") or {})
+    metadata.pop("annotations", None)
+    metadata["labels"] = dict(labels)
+    if context.annotations:
+        metadata["annotations"] = dict(context.annotations)
+    return metadata
 
 
 def discovery_labels(context: Context) -> dict[str, str]:

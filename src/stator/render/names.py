@@ -17,6 +17,8 @@ COMPONENT_CLASS = "nvidia.com/dynamo-component-class"
 DYNAMO_NAMESPACE = "nvidia.com/dynamo-namespace"
 WORKER_HASH = "nvidia.com/dynamo-worker-hash"
 METRICS_ENABLED = "nvidia.com/metrics-enabled"
+# LeaderWorkerSet pods: `leader` or `worker`.
+ROLE = "role"
 DISCOVERY_ENABLED = "nvidia.com/dynamo-discovery-enabled"
 
 # Both an annotation (a person's choice) and a label (what the runtime's discovery selects by).
@@ -52,14 +54,14 @@ def dynamo_namespace(graph: Graph, component: Component) -> str:
 
 
 def workload_name(graph: Graph, component: Component, generation: str) -> str:
-    """`<graph>-<component>` in lower case, with the worker hash for workers.
+    """`<graph>-<component>` in lower case, with the worker hash if there is one in names.
 
     A DynamoComponentDeployment is its own workload and keeps its name.
     """
     if graph.kind == "DynamoComponentDeployment":
         return graph.name
     name = f"{graph.name}-{component.name.lower()}"
-    return f"{name}-{generation}" if generation and component.type in WORKER_TYPES else name
+    return f"{name}-{generation}" if generation else name
 
 
 def service_name(workload: str) -> str:

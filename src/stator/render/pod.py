@@ -10,6 +10,7 @@ from typing import Any
 
 from stator.model import MAIN, Path
 from stator.render import rbac
+from stator.render.backends import Changes
 from stator.render.context import Context, copied
 from stator.render.defaults import Defaults
 from stator.render.manifest import NotRendered
@@ -25,10 +26,10 @@ _EPP_ACCOUNT = "epp-serviceaccount"
 _ZERO = re.compile(r"[+-]?0*(?:\.0*)?(?:[eE][+-]?\d+|[numkMGTPE]i?|Ki)?")
 
 
-def pod_spec(context: Context, main: Json, defaults: Defaults, notes: list[NotRendered]) -> Json:
+def pod_spec(context: Context, main: Json, defaults: Defaults, made: Changes, notes: list[NotRendered]) -> Json:
     """The pod's `spec` with `main` as its first container. Adds to `notes` what the user asked for in vain.
 
-    Completes the mounts of `main`, which depend on the pod's volumes.
+    `made` is what its framework adds. Completes the mounts of `main`, which depend on the pod's volumes.
     """
     user = context.component.pod_spec
     spec: Json = copied({key: value for key, value in user.items() if key != "containers"})
@@ -56,6 +57,10 @@ def pod_spec(context: Context, main: Json, defaults: Defaults, notes: list[NotRe
     mounted = {mount.get("name") for mount in mounts}
     present = {volume.get("name") for volume in volumes}
     volumes += [copied(item) for item in defaults.volumes if item["name"] in mounted and item["name"] not in present]
+    volumes += [copied(item) for item in made.volumes]
+    mounts += [dict(item) for item in made.mounts]
+    if made.init_containers:
+        spec["initContainers"] = [*(spec.get("initContainers") or ()), *(copied(item) for item in made.init_containers)]
     volumes, mounts = _shared_memory(context, volumes, mounts, notes)
     if volumes := _ordered(volumes, mounts):
         spec["volumes"] = volumes

@@ -14,7 +14,6 @@ import msgspec
 
 from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair, evaluate
 from stator.errors import Position
-from stator.model import MAIN
 from stator.render.container import MainContainer, env_from_provenance, source_name
 from stator.render.context import Context
 from stator.render.environment import Entry, merge
@@ -48,7 +47,7 @@ def repaired(context: Context, main: MainContainer, labels: dict[str, str]) -> R
         env=merge((main.env, appended)) if appended else main.env,
         env_from=(*({"configMapRef": {"name": item["metadata"]["name"]}} for _, item in lowest), *main.env_from),
         env_from_provenance=(
-            *(_lowest_provenance(rule, item) for rule, item in lowest),
+            *(_lowest_provenance(context, rule, item) for rule, item in lowest),
             *env_from_provenance(context, main.env_from),
         ),
         config_maps=tuple(item for _, item in lowest),
@@ -102,10 +101,10 @@ def _config_maps(context: Context, repairs: Sequence[Repair], labels: dict[str, 
     ]
 
 
-def _lowest_provenance(rule: str, config_map: Json) -> Provenance:
+def _lowest_provenance(context: Context, rule: str, config_map: Json) -> Provenance:
     name = source_name({"configMapRef": config_map["metadata"]})
     return Provenance(
-        container=MAIN,
+        container=context.where,
         subject="env-from",
         name=name,
         setter=Setter("repair", rule, None, ", ".join(f"{key}={value}" for key, value in config_map["data"].items())),

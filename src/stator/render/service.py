@@ -16,6 +16,14 @@ def service(context: Context, labels: Mapping[str, str]) -> Json | None:
     """The Service, or None: with another discovery than Kubernetes only a frontend has one."""
     if context.discovery != "kubernetes" and context.type != "frontend":
         return None
+    selector = {
+        names.COMPONENT_TYPE: context.type,
+        names.DYNAMO_NAMESPACE: labels[names.DYNAMO_NAMESPACE],
+        names.COMPONENT: labels[names.COMPONENT],
+    }
+    if context.role.name == "leader" and context.provider == "component":
+        # Only the leader of a LeaderWorkerSet serves. Grove's pods carry no such label.
+        selector[names.ROLE] = "leader"
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -25,11 +33,7 @@ def service(context: Context, labels: Mapping[str, str]) -> Json | None:
             "labels": {**labels, **discovery_labels(context)},
         },
         "spec": {
-            "selector": {
-                names.COMPONENT_TYPE: context.type,
-                names.DYNAMO_NAMESPACE: labels[names.DYNAMO_NAMESPACE],
-                names.COMPONENT: labels[names.COMPONENT],
-            },
+            "selector": selector,
             "ports": [_port(context.type)],
         },
     }

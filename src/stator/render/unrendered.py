@@ -1,4 +1,4 @@
-"""What a graph asks for and the single-node component path does not make.
+"""What a graph asks for and rendering does not make.
 
 Refused where leaving it out would make something else run, otherwise named in the manifest. Nothing is dropped
 silently.
@@ -9,45 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stator.errors import Problem
-from stator.model import Component, Graph
+from stator.model import Graph
 from stator.render import names
-from stator.render.manifest import NotRendered, RenderOptions
+from stator.render.context import Context
+from stator.render.manifest import NotRendered
+from stator.render.multinode import Provider
 from stator.versions import Version
 
 _DEPLOYMENT_CONFIG = "DYN_DEPLOYMENT_CONFIG"
 _RUNTIME_CONTAINER = "runtime"
 _RUNTIME_CONTAINER_SINCE = Version(1, 6, 0)
-_GROVE = "it has a meaning on the Grove path only"
+_ON_GROVE = "it has a meaning on the Grove path only"
+_RENDERED = frozenset({"multinode", "roles", "compilationCache"})
+_GROVE = frozenset({"minAvailable", "topologyConstraint", "providerOverride", "priorityClassName"})
 
 _COMPONENT_FIELDS = {
     "frontendSidecar": "the named container stays as written, without the frontend's defaults",
     "scalingAdapter": "no DynamoGraphDeploymentScalingAdapter is made; the replicas stay as written",
     "modelRef": "no model Service and no base-model labels are made",
-    "compilationCache": "no cache volume, mount or variable is added",
     "eppConfig": "the older endpoint picker's arguments and its configuration volume are not added",
-    "minAvailable": _GROVE,
-    "topologyConstraint": _GROVE,
-    "providerOverride": _GROVE,
+    "minAvailable": _ON_GROVE,
+    "topologyConstraint": _ON_GROVE,
+    "providerOverride": _ON_GROVE,
 }
 _GRAPH_FIELDS = {
-    "priorityClassName": _GROVE,
-    "topologyConstraint": _GROVE,
-    "providerOverride": _GROVE,
+    "priorityClassName": _ON_GROVE,
+    "topologyConstraint": _ON_GROVE,
+    "providerOverride": _ON_GROVE,
     "restart": "no restart annotation is put on the pods",
     "pvcs": "the claims are not made; mounts that name them refer to them",
 }
-_OTHERWISE = "it is not rendered on the component path yet"
+_OTHERWISE = "it is not rendered yet"
 
 
-def refused(component: Component, graph: Graph, options: RenderOptions) -> Iterator[Problem]:
+def refused(context: Context) -> Iterator[Problem]:
     """What would run as something else if it were left out."""
-    if component.other.get("multinode") is not None:
-        yield Problem(
-            what=f"component {component.name}: multinode is not rendered on the component path yet",
-            position=graph.locate(*component.path, "multinode"),
-            why="one replica would be one node, and the engine would wait for the others",
-            remedy="use a single node, or leave this graph to an operator that makes LeaderWorkerSets",
-        )
+    component, graph, options = context.component, context.graph, context.options
     for index, container in enumerate(component.pod_spec.get("initContainers") or ()):
         if (
             options.operator >= _RUNTIME_CONTAINER_SINCE
@@ -64,10 +61,11 @@ def refused(component: Component, graph: Graph, options: RenderOptions) -> Itera
             )
 
 
-def of_component(component: Component, graph: Graph) -> Iterator[NotRendered]:
+def of_component(context: Context) -> Iterator[NotRendered]:
     """A component's fields that are left out."""
+    component, graph = context.component, context.graph
     for field in sorted(component.other):
-        if component.other[field] is None or field in {"multinode", "roles"}:
+        if component.other[field] is None or field in _RENDERED or (context.provider == "grove" and field in _GROVE):
             continue
         path = (*component.path, field)
         yield NotRendered(path, graph.locate(*path), _COMPONENT_FIELDS.get(field, _OTHERWISE))
@@ -81,10 +79,10 @@ def of_component(component: Component, graph: Graph) -> Iterator[NotRendered]:
             yield NotRendered(path, graph.locate(*path), why)
 
 
-def of_graph(graph: Graph) -> Iterator[NotRendered]:
+def of_graph(graph: Graph, provider: Provider) -> Iterator[NotRendered]:
     """A graph's own fields that are left out."""
     for field in sorted(graph.other):
-        if graph.other[field] is not None:
+        if graph.other[field] is not None and not (provider == "grove" and field in _GROVE):
             path = ("spec", field)
             yield NotRendered(path, graph.locate(*path), _GRAPH_FIELDS.get(field, _OTHERWISE))
     for component in graph.components:

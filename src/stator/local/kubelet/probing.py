@@ -5,9 +5,9 @@ whether the container has started, is ready, or must be restarted (Kubernetes do
 Readiness and Startup Probes). Times are seconds on any monotonic clock.
 
 One thing is added, because a person waits here: until startup and readiness have succeeded for the first time, they
-are also asked between the times of their grid, at first every `early` seconds, later whenever a tenth of the time so far
-has passed. Such an early question can only succeed. Its failure counts for nothing, so a container gets exactly the time
-and the attempts that it would get in a cluster.
+are also asked between the times of their grid, at first every `early` seconds, later whenever a tenth of the time so
+far has passed. Such an early question can only succeed. Its failure counts for nothing, so a container gets exactly
+the time and the attempts that it would get in a cluster.
 """
 
 from __future__ import annotations

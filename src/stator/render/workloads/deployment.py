@@ -8,8 +8,7 @@ from typing import Any
 
 from stator.errors import Position, Problem
 from stator.render import names
-from stator.render.context import Context, copied
-from stator.render.metadata import pod_labels
+from stator.render.context import Context
 
 Json = dict[str, Any]
 
@@ -20,29 +19,27 @@ _QUARTER = "25%"
 _AMOUNT = re.compile(r"\d{1,9}%?")
 
 
-def deployment(context: Context, spec: Json, labels: Mapping[str, str], problems: list[Problem]) -> Json:
-    """The Deployment around a pod `spec`.
+def deployment(context: Context, template: Json, labels: Mapping[str, str], problems: list[Problem]) -> Json:
+    """The Deployment around a pod template.
 
     Replicas that a graph leaves out are 1, as its defaulter says; a DynamoComponentDeployment has no defaulter, and
     leaving the field out lets an autoscaler own it.
     """
     metadata: Json = {"name": context.workload, "namespace": context.graph.namespace, "labels": dict(labels)}
-    body: Json = {}
-    replicas = context.component.replicas
-    if replicas is None and context.graph.kind == "DynamoGraphDeployment":
-        replicas = 1
-    if replicas is not None:
-        body["replicas"] = replicas
-    template: Json = copied(context.component.pod_template.get("metadata") or {})
-    template["labels"] = pod_labels(context, labels)
-    template.pop("annotations", None)
     if context.annotations:
         metadata["annotations"] = dict(context.annotations)
-        template["annotations"] = dict(context.annotations)
+    replicas = replicas_of(context)
+    body: Json = {} if replicas is None else {"replicas": replicas}
     body["selector"] = {"matchLabels": {names.SELECTOR: context.workload}}
     body["strategy"] = _strategy(context, problems)
-    body["template"] = {"metadata": template, "spec": spec}
+    body["template"] = template
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": body}
+
+
+def replicas_of(context: Context) -> int | None:
+    """The component's replicas; None if nobody but an autoscaler is to say."""
+    replicas = context.component.replicas
+    return 1 if replicas is None and context.graph.kind == "DynamoGraphDeployment" else replicas
 
 
 def _strategy(context: Context, problems: list[Problem]) -> Json:

@@ -14,10 +14,10 @@ from typing import Any, Literal
 from stator.errors import Problem
 from stator.render.context import Context
 from stator.render.environment import Entry
+from stator.render.resources import gpu_count
 
 Json = dict[str, Any]
 
-GPU = "nvidia.com/gpu"
 ENABLE = "NIXL_TELEMETRY_ENABLE"
 EXPORTER = "NIXL_TELEMETRY_EXPORTER"
 PORT = "NIXL_TELEMETRY_PROMETHEUS_PORT"
@@ -74,15 +74,6 @@ def _state(
     if not _sourced(exporter) and _literal(exporter) != "prometheus":
         return "off"
     return "possibly on" if _sourced(enable) or _sourced(exporter) else "on"
-
-
-def gpu_count(resources: Mapping[str, Any]) -> int:
-    """GPUs of a container: its `nvidia.com/gpu` limit, else its request (Kubernetes wants them equal)."""
-    for kind in ("limits", "requests"):
-        amount = str((resources.get(kind) or {}).get(GPU, ""))
-        if amount.isdecimal():
-            return int(amount)
-    return 0
 
 
 def _declared(ports: Sequence[Json], base: int, ranks: int) -> list[Json]:

@@ -1,0 +1,46 @@
+"""The one door to the frameworks: what a worker's framework changes in one of its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stator.errors import Problem
+from stator.render.backends import cache, sglang, trtllm, vllm
+from stator.render.backends.changes import Changes, Json, together
+from stator.render.backends.injection import Argv, NoPlaceError
+from stator.render.context import Context
+from stator.render.environment import Entry
+from stator.render.manifest import NotRendered
+
+
+def engine_changes(context: Context, body: Json, env: Sequence[Entry], problems: list[Problem]) -> Changes:
+    """The framework's changes to a merged main container; none for components that run no framework."""
+    argv = Argv(tuple(body.get("command") or ()), tuple(body.get("args") or ()))
+    try:
+        match context.backend:
+            case "sglang":
+                made = sglang.changes(context, body, argv)
+            case "vllm":
+                made = vllm.changes(context, body, argv)
+            case "trtllm":
+                made = trtllm.changes(context, body, argv, env)
+            case _:
+                made = _none(context)
+    except NoPlaceError as error:
+        made = Changes(missing=(_unplaced(context, str(error)),))
+    return together(made, cache.changes(context, body, problems))
+
+
+def _none(context: Context) -> Changes:
+    if context.role.nodes == 1:
+        return Changes()
+    return Changes(missing=(_unplaced(context, "no framework is seen in the command line"),))
+
+
+def _unplaced(context: Context, why: str) -> NotRendered:
+    field = "args" if context.component.main.get("args") else "command"
+    return NotRendered(
+        (*context.component.main_path, field),
+        context.at_main(field),
+        f"nothing is added for {context.role.nodes} nodes: {why}; the command has to find the other nodes by itself",
+    )

@@ -1,0 +1,139 @@
+"""One component: its pods, role by role, and the objects that are its own beside the workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from stator.compat import Finding
+from stator.errors import Problem
+from stator.render.backends import Changes, engine_changes
+from stator.render.backends.nixl import exporter_ports
+from stator.render.container import main_container
+from stator.render.context import Context
+from stator.render.defaults import defaults_of
+from stator.render.environment import merge
+from stator.render.manifest import NotRendered, Provenance, RenderedPod
+from stator.render.metadata import pod_labels, pod_metadata, workload_labels
+from stator.render.pod import pod_spec
+from stator.render.repair import repaired
+from stator.render.service import service
+
+Json = dict[str, Any]
+Item = TypeVar("Item")
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """A component without its workload. `objects` come in apply order; `shared` are of the graph, not of it alone."""
+
+    contexts: tuple[Context, ...]
+    labels: dict[str, str]
+    pods: tuple[RenderedPod, ...]
+    service: Json | None
+    objects: tuple[Json, ...]
+    shared: tuple[Json, ...]
+    provenance: tuple[Provenance, ...]
+    findings: tuple[Finding, ...]
+    repairs: tuple[str, ...]
+    not_rendered: tuple[NotRendered, ...]
+
+    @property
+    def context(self) -> Context:
+        """The component in its first role."""
+        return self.contexts[0]
+
+
+class _Pod(msgspec.Struct, frozen=True, kw_only=True):
+    """One role's pod and what came with it."""
+
+    pod: RenderedPod
+    config_maps: tuple[Json, ...]
+    shared: tuple[Json, ...]
+    provenance: tuple[Provenance, ...]
+    findings: tuple[Finding, ...]
+    repairs: tuple[str, ...]
+    not_rendered: tuple[NotRendered, ...]
+
+
+def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
+    """Render a component's pods in each of its roles. Adds to `problems` what cannot be rendered."""
+    first = contexts[0]
+    labels = workload_labels(first)
+    pods = [_pod(context, problems) for context in contexts]
+    own_service = service(first, labels)
+    config_maps = _each_once(item for pod in pods for item in pod.config_maps)
+    return Parts(
+        contexts=tuple(contexts),
+        labels=labels,
+        pods=tuple(item.pod for item in pods),
+        service=own_service,
+        objects=(
+            *config_maps,
+            *([own_service] if own_service else ()),
+        ),
+        shared=_each_once(item for pod in pods for item in pod.shared),
+        provenance=tuple(item for pod in pods for item in pod.provenance),
+        findings=_each_once(item for pod in pods for item in pod.findings),
+        repairs=_each_once(item for pod in pods for item in pod.repairs),
+        not_rendered=_each_once(item for pod in pods for item in pod.not_rendered),
+    )
+
+
+def _pod(context: Context, problems: list[Problem]) -> _Pod:
+    notes: list[NotRendered] = []
+    labels = workload_labels(context)
+    defaults = defaults_of(context)
+    main = main_container(context, defaults, problems)
+    result = repaired(context, main, labels)
+    body = main.body
+    if ports := exporter_ports(context, body, main.env, problems):
+        body["ports"] = ports
+    made = engine_changes(context, body, result.env, problems)
+    notes.extend(made.missing)
+    _apply(body, made)
+    env = merge((result.env, made.env)) if made.env else result.env
+    body["env"] = [dict(entry.body) for entry in env]
+    if result.env_from:
+        body["envFrom"] = list(result.env_from)
+    spec = pod_spec(context, body, defaults, made, notes)
+    template = {"metadata": pod_metadata(context, pod_labels(context, labels)), "spec": spec}
+    return _Pod(
+        pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
+        config_maps=result.config_maps,
+        shared=made.config_maps,
+        provenance=(
+            *(entry.provenance(context.where) for entry in env),
+            *result.env_from_provenance,
+            *main.provenance,
+            *made.provenance,
+        ),
+        findings=result.findings,
+        repairs=result.rules,
+        not_rendered=tuple(notes),
+    )
+
+
+def _apply(body: Json, made: Changes) -> None:
+    """Put a framework's changes into the main container; its mounts wait for the pod's volumes."""
+    if made.command or made.args:
+        for field, words in (("command", made.command), ("args", made.args)):
+            if words:
+                body[field] = list(words)
+            else:
+                body.pop(field, None)
+    for field, probe in made.probes.items():
+        if probe is None:
+            body.pop(field, None)
+        else:
+            body[field] = probe
+
+
+def _each_once(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Equal items once, in the order they came: what holds for every role of a component is said once."""
+    kept: list[Item] = []
+    for item in items:
+        if item not in kept:
+            kept.append(item)
+    return tuple(kept)
