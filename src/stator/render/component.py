@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from stator.compat import Finding
+from stator.compat import ContainerFacts, Finding
 from stator.errors import Problem
 from stator.render.backends import Changes, engine_changes
 from stator.render.backends.nixl import exporter_ports
@@ -38,6 +38,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     repairs: tuple[str, ...]
     not_rendered: tuple[NotRendered, ...]
+    facts: ContainerFacts
 
     @property
     def context(self) -> Context:
@@ -55,6 +56,7 @@ class _Pod(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     repairs: tuple[str, ...]
     not_rendered: tuple[NotRendered, ...]
+    facts: ContainerFacts
 
 
 def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
@@ -78,6 +80,7 @@ def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Par
         findings=_each_once(item for pod in pods for item in pod.findings),
         repairs=_each_once(item for pod in pods for item in pod.repairs),
         not_rendered=_each_once(item for pod in pods for item in pod.not_rendered),
+        facts=pods[0].facts,
     )
 
 
@@ -112,6 +115,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         findings=result.findings,
         repairs=result.rules,
         not_rendered=tuple(notes),
+        facts=result.facts,
     )
 
 

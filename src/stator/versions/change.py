@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -39,6 +39,21 @@ def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
         raise InvalidInputError(*problems)
     parts = tuple(_at_version(part, chosen[part.name]) if part.name in chosen else part for part in graph.components)
     return msgspec.structs.replace(graph, components=parts)
+
+
+def with_versions_where_named(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tuple[Graph, ...]:
+    """Each graph with the settings that fit it. Raises InvalidInputError for one that fits no graph."""
+    fitting = {graph.ref: dict(_fitting(graph, settings)) for graph in graphs}
+    for key, version in settings.items():
+        if graphs and not any(key in chosen for chosen in fitting.values()):
+            # Raises, naming the components there are.
+            with_versions(graphs[0], {key: version})
+    return tuple(with_versions(graph, fitting[graph.ref]) for graph in graphs)
+
+
+def _fitting(graph: Graph, settings: Mapping[str, Version]) -> Iterator[tuple[str, Version]]:
+    names = {text for part in graph.components for text in (part.name.lower(), part.type)}
+    return ((key, version) for key, version in settings.items() if key.lower() in names)
 
 
 def image_at(image: str, version: Version) -> str | None:
