@@ -15,9 +15,13 @@ import click
 from stator import __version__
 from stator.errors import ExitCode, StatorError
 
-# name -> (module that defines a click command of the same name, one line for `stator --help`)
+# name -> (module that defines a click command of the same name, - as _; one line for `stator --help`)
 COMMANDS = {
     "render": ("stator.cli.render", "Render graphs into Kubernetes objects."),
+    "diff": ("stator.cli.diff", "Say which pods an upgrade or an edit replaces, and why."),
+    "plan": ("stator.cli.plan", "Order the steps of an upgrade, and check each of them."),
+    "convert": ("stator.cli.convert", "Rewrite graphs in another API version, proven to render the same."),
+    "explain-env": ("stator.cli.explain_env", "Say which source sets a variable, and what it shadows."),
     "up": ("stator.cli.up", "Run graphs on this machine, each part at its own version."),
     "status": ("stator.cli.status", "Show what runs here, at which versions, and why it is not Ready."),
     "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
@@ -38,7 +42,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)  # noqa: S101 - the table above is ours
         return command
 

@@ -24,6 +24,14 @@ operator = click.option(
 )
 no_repairs = click.option("--no-repairs", is_flag=True, help="Render as an operator without repairs would.")
 
+from_operator = click.option(
+    "--from-operator", metavar="VERSION", help="Operator release before the upgrade; the same as --operator if absent."
+)
+settings = click.option(
+    "--set", "settings", multiple=True, metavar="COMPONENT=VERSION", help="Put a component, or a type, at a release."
+)
+text_or_json = click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+
 
 def parse_operator(text: str) -> Version:
     """Parse `--operator`: `1.6.1`, or `1.6` for the first patch of a minor.

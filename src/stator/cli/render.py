@@ -7,7 +7,7 @@ import click
 from stator.cli import options
 from stator.cli.report import echo_findings
 from stator.model.load import load
-from stator.render import RenderOptions, render_graph
+from stator.render import Provider, RenderOptions, render_graph
 from stator.render.explain import explain_json, explain_text
 from stator.render.output import to_json, to_yaml
 
@@ -18,16 +18,30 @@ from stator.render.output import to_json, to_yaml
 @options.namespace
 @options.operator
 @options.no_repairs
+@click.option(
+    "--provider",
+    type=click.Choice(["component", "grove"]),
+    default="component",
+    show_default=True,
+    help="What runs the pods: Deployments and LeaderWorkerSets, or Grove.",
+)
 @click.option("--explain", is_flag=True, help="Say who set each env entry, flag and probe, and what it replaced.")
 def render(
-    *, sources: tuple[str, ...], output: str, namespace: str | None, operator: str, no_repairs: bool, explain: bool
+    *,
+    sources: tuple[str, ...],
+    output: str,
+    namespace: str | None,
+    operator: str,
+    no_repairs: bool,
+    provider: Provider,
+    explain: bool,
 ) -> None:
     """Render the graphs in SOURCES into Kubernetes objects.
 
     SOURCES are files, directories, or - for standard input; ConfigMaps and Secrets beside the graphs are read for
     references only. YAML output is a document stream, JSON output one v1 List, both in a stable order.
     """
-    settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs)
+    settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
     inventory = load(sources, namespace=namespace)
     manifests = [render_graph(graph, settings) for graph in inventory.graphs]
     if explain:

@@ -14,14 +14,14 @@ COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
 def finding_lines(finding: Finding) -> list[str]:
-    """A finding as text: where and what on the first line, what was repaired and what to do below it."""
+    """A finding as text: where and what on the first line, and below it what was repaired, or else what to do."""
     where = f"{finding.location}: " if finding.location else ""
     part = f"{finding.object} {finding.component}".rstrip()
     severity = click.style(finding.severity, fg=COLOURS[finding.severity], bold=True)
     lines = [f"{where}{severity} {finding.rule} {part}: {finding.message}"]
     if finding.repair:
         lines.append(f"  repaired: {finding.repair}")
-    if finding.remedy:
+    elif finding.remedy:
         lines.append(f"  do: {finding.remedy}")
     return lines
 

@@ -80,8 +80,13 @@ def up(  # noqa: PLR0913 - one parameter per option, by name
     )
     inventory = load(sources, namespace=namespace)
     if not inventory.graphs:
+        kinds = ", ".join(sorted({str(document.value.get("kind")) for document in inventory.others})) or "nothing else"
         raise InvalidInputError(
-            Problem(what=f"no graph in {', '.join(sources)}", remedy="name a file with a DynamoGraphDeployment")
+            Problem(
+                what=f"no graph in {', '.join(sources)}",
+                why=f"there is {kinds}",
+                remedy="name a file with a DynamoGraphDeployment",
+            )
         )
     prepared = prepare(inventory, how, progress=lambda line: click.echo(f"  {line}", err=True))
     echo_findings([manifest for manifest, _ in prepared], others=inventory.others)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from stator.local.plan import Adaptation, LocalPlan
 from stator.local.planning.graph import Machine, plan_graph
 from stator.local.planning.ports import PortAllocator
 from stator.local.runtimes import (
+    MODEL_FLAGS,
     Runtime,
     RuntimeRequest,
     StandIn,
@@ -79,13 +81,30 @@ def prepare(
     specs = [component.workload["spec"]["template"]["spec"] for draft in drafts for component in draft.components]
     needed = directories_in_use(how.config, specs)
     prepare_volumes(how.config, needed, cache=how.cache, progress=progress, offline=how.offline)
-    return tuple(
+    prepared = tuple(
         (
             draft.manifest,
             draft.plan(inventory, how, {key: runtimes[asked] for key, asked in draft.requests.items()}, ports),
         )
         for draft in drafts
     )
+    if missing := [problem for _, plan in prepared for problem in _missing_models(plan, how.config)]:
+        raise InvalidInputError(*missing)
+    return prepared
+
+
+def _missing_models(plan: LocalPlan, config: LocalConfig) -> Iterator[Problem]:
+    """A model that is named by an absolute path must be there: an engine takes a missing one for a name on a hub."""
+    for pod in plan.pods:
+        for container in pod.containers:
+            words = [word for word in container.argv if isinstance(word, str)]
+            for flag, path in pairwise(words):
+                if flag in MODEL_FLAGS and path.startswith("/") and not Path(path).exists():
+                    yield Problem(
+                        what=f"{plan.namespace}/{plan.name} component {pod.component}: no model at {path}",
+                        why=f"{flag} names it, and no volume of {config.file or 'a stator.toml'} brings it",
+                        remedy="put the model there, or say in stator.toml how the volume's contents are made",
+                    )
 
 
 class _Draft:
@@ -123,6 +142,10 @@ class _Draft:
             )
             for key, request in self.requests.items()
         }
+
+    def made(self, runtimes: Mapping[RuntimeRequest, Runtime]) -> dict[_Key, Runtime]:
+        """The environments of this graph's containers, now that they are there."""
+        return {key: runtimes[request] for key, request in self.requests.items()}
 
     def plan(
         self, inventory: Inventory, how: Preparation, runtimes: Mapping[_Key, Runtime], ports: PortAllocator

@@ -10,9 +10,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     The defaults are the kubelet's: a crashed container is restarted at once, then after 10 s, doubling to 5 minutes,
     and from the beginning again after 10 minutes without a crash (Kubernetes documentation, Pod Lifecycle, Container
-    restarts); `early_probe` is how often a container that was never Ready is also asked between the times of its
-    probes (see `kubelet.probing`); a log is rotated at 10 MiB and five files are kept (containerLogMaxSize,
-    containerLogMaxFiles).
+    restarts); a log is rotated at 10 MiB and five files are kept (containerLogMaxSize, containerLogMaxFiles).
+    `early_probe` is ours: the shortest pause between the extra questions to a container that was never Ready (see
+    `kubelet.probing`).
     """
 
     early_probe: float = 0.1

@@ -12,24 +12,13 @@ from typing import Any
 
 from stator.model import beta
 from stator.model.documents import Document, Path
+from stator.model.down import PROMOTED, SAME_NAME, service_value
+from stator.model.preserved import mapping, preserved, restored
 from stator.model.resources import FRONTEND_SIDECAR, MAIN, AlphaOnly, Component, Graph, Origin
 
 _GPU = "nvidia.com/gpu"
 _CONTAINERS: Path = ("podTemplate", "spec", "containers")
 _MAIN: Path = (*_CONTAINERS, 0)
-_SAME_NAME = (
-    "multinode",
-    "roles",
-    "minAvailable",
-    "modelRef",
-    "eppConfig",
-    "topologyConstraint",
-    "providerOverride",
-    "runtimeVersionOverride",
-    "globalDynamoNamespace",
-    "replicas",
-)
-_PROMOTED = ("prefill", "decode")
 
 
 def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph:
@@ -42,8 +31,10 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
     standalone = value["kind"] == "DynamoComponentDeployment"
     if standalone:
         name = spec.get("serviceName", metadata["name"])
-        components: tuple[Component, ...] = (_Service(name, spec, ("spec",), ("spec",), moved).component(),)
+        service = _Service(name, spec, ("spec",), ("spec",), moved)
+        components: tuple[Component, ...] = (service.component(mapping(preserved(value).get("components"))),)
     else:
+        kept = preserved(value)
         components = tuple(
             _Service(
                 service.get("serviceName", key),
@@ -51,8 +42,8 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
                 ("spec", "components", index),
                 ("spec", "services", key),
                 moved,
-            ).component()
-            for index, (key, service) in enumerate(sorted(spec["services"].items()))
+            ).component(mapping(kept.get("components")))
+            for index, (key, service) in enumerate(ordered_services(spec["services"], kept))
         )
         moved["spec", "components"] = ("spec", "services")
         moved["spec", "env"] = ("spec", "envs")
@@ -72,6 +63,21 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
         backend_framework=spec.get("backendFramework"),
         other={} if standalone else {name: spec[name] for name in other_names if name in spec},
     )
+
+
+def component_value(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
+    """The component a service describes, as a plain value of the v1beta1 shape."""
+    return _Service(name, service, (), (), {}).value()
+
+
+def ordered_services(services: Mapping[str, Any], kept: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The services by key, in the order of their components: the one that was kept, else by key."""
+    items = sorted(services.items())
+    names = [service.get("serviceName", key) for key, service in items]
+    order = kept.get("order")
+    if not isinstance(order, list) or sorted(map(str, order)) != sorted(names):
+        return items
+    return [items[names.index(name)] for name in order]
 
 
 class _Service:
@@ -96,18 +102,13 @@ class _Service:
         """Note that the value at `to` (below the component) came from `source` (below the service)."""
         self.moved[(*self.path, *to)] = (*self.source, *source)
 
-    def component(self) -> Component:
-        """The component. Dead and deprecated fields are dropped, as upstream's conversion drops or ignores them."""
+    def component(self, kept: Mapping[str, Any]) -> Component:
+        """The component; `kept` are patches by component name, for what only v1beta1 can say."""
         service = self.service
-        self.moved[self.path] = self.source
-        if "serviceName" in service:
-            self.move(("name",), ("serviceName",))
-        kind, sub_kind = self.type()
-        value: dict[str, Any] = {name: service[name] for name in _SAME_NAME if name in service}
-        value |= {"name": self.name, "type": kind}
-        value |= self.shared_memory() | self.features() | self.experimental()
-        if template := self.pod_template():
-            value["podTemplate"] = template
+        live = self.value()
+        patch = kept.get(self.name)
+        value = restored(live, patch, lambda each: component_value(self.name, service_value(each)) == live)
+        _, sub_kind = self.type()
         alpha = AlphaOnly(
             labels=service.get("labels", {}),
             annotations=service.get("annotations", {}),
@@ -115,12 +116,26 @@ class _Service:
             dynamo_namespace=service.get("dynamoNamespace", ""),
             ingress=service.get("ingress"),
         )
-        return beta.component(value, self.path, alpha)
+        return beta.component({**value, "name": self.name}, self.path, alpha)
+
+    def value(self) -> dict[str, Any]:
+        """The component. Dead and deprecated fields are dropped, as upstream's conversion drops or ignores them."""
+        service = self.service
+        self.moved[self.path] = self.source
+        if "serviceName" in service:
+            self.move(("name",), ("serviceName",))
+        kind, _ = self.type()
+        value: dict[str, Any] = {"name": self.name} | ({"type": kind} if kind else {})
+        value |= {name: service[name] for name in SAME_NAME if name in service}
+        value |= self.shared_memory() | self.features() | self.experimental()
+        if template := self.pod_template():
+            value["podTemplate"] = template
+        return value
 
     def type(self) -> tuple[str, str]:
         """The type, and the sub-type if it did not become the type."""
         kind, sub_kind = self.service.get("componentType", ""), self.service.get("subComponentType", "")
-        if kind == "worker" and sub_kind in _PROMOTED:
+        if kind == "worker" and sub_kind in PROMOTED:
             self.move(("type",), ("subComponentType",))
             return sub_kind, ""
         self.move(("type",), ("componentType",))

@@ -1,4 +1,7 @@
-"""v1beta1 documents to graphs: the shape is the same, so every path of the graph is a path of the document."""
+"""v1beta1 documents to graphs: the shape is the same, so every path of the graph is a path of the document.
+
+What conversion kept of a v1alpha1 document in an annotation still counts, so that converting changes no pod.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stator.model.documents import Document, Path
+from stator.model.preserved import mapping, preserved
 from stator.model.resources import AlphaOnly, Component, Graph, Origin
 
 # Known fields that have no attribute of their own.
@@ -30,13 +34,19 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
 
     `value` is the document's value without nulls.
     """
-    metadata, spec = value["metadata"], value["spec"]
+    metadata, spec, kept = value["metadata"], value["spec"], preserved(value)
     standalone = value["kind"] == "DynamoComponentDeployment"
     if standalone:
-        components: tuple[Component, ...] = (component({"name": metadata["name"], **spec}, ("spec",)),)
+        item = {"name": metadata["name"], **spec}
+        components: tuple[Component, ...] = (component(item, ("spec",), _alpha_only(kept, item["name"])),)
     else:
-        items = spec["components"]
-        components = tuple(component(item, ("spec", "components", index)) for index, item in enumerate(items))
+        components = tuple(
+            component(item, ("spec", "components", index), _alpha_only(kept, item["name"]))
+            for index, item in enumerate(spec["components"])
+        )
+    others = {name: spec[name] for name in GRAPH_OTHER if name in spec}
+    if isinstance(kept.get("pvcs"), list):
+        others["pvcs"] = kept["pvcs"]
     return Graph(
         kind=value["kind"],
         api_version=value["apiVersion"],
@@ -50,8 +60,26 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
         spec_annotations={} if standalone else spec.get("annotations", {}),
         env=() if standalone else tuple(spec.get("env", ())),
         backend_framework=spec.get("backendFramework"),
-        other={} if standalone else {name: spec[name] for name in GRAPH_OTHER if name in spec},
+        other={} if standalone else others,
     )
+
+
+def _alpha_only(kept: Mapping[str, Any], name: str) -> AlphaOnly:
+    """What conversion kept of a v1alpha1 service that v1beta1 cannot say; anything of another shape is not it."""
+    service = mapping(mapping(kept.get("services")).get(name))
+    texts = {field: text for field, text in service.items() if isinstance(text, str)}
+    ingress = service.get("ingress")
+    return AlphaOnly(
+        labels=_texts(service.get("labels")),
+        annotations=_texts(service.get("annotations")),
+        sub_component_type=texts.get("subComponentType", ""),
+        dynamo_namespace=texts.get("dynamoNamespace", ""),
+        ingress=ingress if isinstance(ingress, Mapping) else None,
+    )
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {key: text for key, text in mapping(value).items() if isinstance(text, str)}
 
 
 def component(value: Mapping[str, Any], path: Path, alpha: AlphaOnly = AlphaOnly()) -> Component:  # noqa: B008 (immutable)

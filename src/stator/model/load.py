@@ -17,6 +17,7 @@ from stator.model.configuration import config_map, secret
 from stator.model.documents import Document
 from stator.model.identity import GRAPH_KINDS, Identity, identify, identity_problems, schema_of
 from stator.model.parse import parse
+from stator.model.preserved import preserved_problems
 from stator.model.resources import Graph, Inventory, SecretData
 from stator.model.schema import schema_problems
 from stator.model.sources import Source, read_sources
@@ -78,8 +79,10 @@ class _Collected:
         if schema is None or (identity is None and document.value["kind"] not in GRAPH_KINDS):
             self.others.append(document)
             return problems
-        value = _without_nulls(document.value)
+        value = without_nulls(document.value)
         problems += schema_problems(document, value, schema)
+        if not problems and document.value["kind"] in GRAPH_KINDS:
+            problems += preserved_problems(document, value)
         if identity and not problems:
             self.take(document, value, identity)
         return problems
@@ -110,20 +113,20 @@ def _repeated(identity: Identity, document: Document, first: Document) -> Proble
     )
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """The value without null fields, which the API server drops (structural schemas, "Nullable").
 
     A null list item stays, and is an error. Without nulls nothing is copied.
     """
     if isinstance(value, dict):
         kept = {
-            key: _without_nulls(item) if isinstance(item, dict | list) else item
+            key: without_nulls(item) if isinstance(item, dict | list) else item
             for key, item in value.items()
             if item is not None
         }
         return kept if len(kept) != len(value) or any(kept[key] is not value[key] for key in kept) else value
     if isinstance(value, list):
-        items = [_without_nulls(item) for item in value]
+        items = [without_nulls(item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
 

@@ -11,12 +11,14 @@ from stator.render.manifest import (
     Setter,
     Subject,
 )
+from stator.render.multinode import Provider
 
 __all__ = [
     "Layer",
     "Manifest",
     "NotRendered",
     "Provenance",
+    "Provider",
     "RenderOptions",
     "RenderedComponent",
     "Setter",

@@ -72,9 +72,14 @@ def explain(manifest: Manifest) -> dict[str, Any]:
 
 def masked(item: Provenance, setter: Setter) -> str:
     """A setter's value as it may be shown."""
-    if item.subject == "env" and _CREDENTIAL.search(item.name) and setter.value and not _REFERENCE.match(setter.value):
+    return masked_value(item.name, setter.value) if item.subject == "env" else _USER_INFO.sub(f"{_MASK}@", setter.value)
+
+
+def masked_value(name: str, value: str) -> str:
+    """The value of something called `name` (a variable, an option) as it may be shown."""
+    if _CREDENTIAL.search(name) and value and not _REFERENCE.match(value):
         return _MASK
-    return _USER_INFO.sub(f"{_MASK}@", setter.value)
+    return _USER_INFO.sub(f"{_MASK}@", value)
 
 
 def _setter(item: Provenance, setter: Setter) -> dict[str, Any]:
@@ -100,17 +105,18 @@ def _table(manifest: Manifest, component: RenderedComponent) -> list[str]:
 
 
 def _row(item: Provenance) -> tuple[str, ...]:
-    replaced = "; ".join(f"{masked(item, setter)!r} {_who(setter)}" for setter in item.replaced)
+    replaced = "; ".join(f"{masked(item, setter)!r} {who(setter)}" for setter in item.replaced)
     return (
         item.container,
         _SUBJECTS[item.subject],
         item.name,
         masked(item, item.setter),
-        _who(item.setter),
+        who(item.setter),
         f"replaced {replaced}" if replaced else "",
     )
 
 
-def _who(setter: Setter) -> str:
+def who(setter: Setter) -> str:
+    """`type-default: worker default at graph.yaml:7`: a setter in words."""
     words = f"{setter.layer}: {setter.detail}" if setter.detail else setter.layer
     return f"{words} at {setter.position}" if setter.position else words

@@ -52,20 +52,26 @@ def worker_hash(graph: Graph, versions: Mapping[str, ResolvedVersion]) -> str:
     if graph.kind == "DynamoComponentDeployment":
         template = graph.components[0].pod_template.get("metadata") or {}
         return str({**graph.labels, **(template.get("labels") or {})}.get(names.WORKER_HASH, ""))
+    document = worker_intent(graph, versions)
+    if not document["workers"]:
+        return ""
+    text = msgspec.json.encode(document, order="deterministic")
+    return hashlib.sha256(text).hexdigest()[:_DIGITS]
+
+
+def worker_intent(graph: Graph, versions: Mapping[str, ResolvedVersion]) -> dict[str, Any]:
+    """The document that is hashed. Two graphs have one generation if and only if theirs are equal."""
     workers = sorted(
         (component for component in graph.components if component.type in names.WORKER_TYPES),
         key=lambda component: component.name,
     )
-    if not workers:
-        return ""
     document = {
         "layout": _LAYOUT,
         "backendFramework": graph.backend_framework or "",
         "workers": [_worker(graph, worker, versions[worker.name]) for worker in workers],
         "experimental": copied(graph.other.get("experimental")),
     }
-    text = msgspec.json.encode({k: v for k, v in document.items() if v is not None}, order="deterministic")
-    return hashlib.sha256(text).hexdigest()[:_DIGITS]
+    return {key: value for key, value in document.items() if value is not None}
 
 
 def _worker(graph: Graph, worker: Component, version: ResolvedVersion) -> dict[str, Any]:

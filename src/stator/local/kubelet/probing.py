@@ -4,9 +4,10 @@ A `ProbeSet` belongs to one run of one container. Ask it what is due, tell it wh
 whether the container has started, is ready, or must be restarted (Kubernetes documentation, Configure Liveness,
 Readiness and Startup Probes). Times are seconds on any monotonic clock.
 
-One thing is added, because a person waits here: until startup and readiness have succeeded for the first time, they are
-also asked between the times of their grid, every `early` seconds. Such an early question can only succeed. Its failure
-counts for nothing, so a container gets exactly the time and the attempts that it would get in a cluster.
+One thing is added, because a person waits here: until startup and readiness have succeeded for the first time, they
+are also asked between the times of their grid, at first every `early` seconds, later whenever a tenth of the time so
+far has passed. Such an early question can only succeed. Its failure counts for nothing, so a container gets exactly
+the time and the attempts that it would get in a cluster.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from stator.local.plan import ContainerPlan, Probe, ProbeKind
+
+# A start is seen at most this share late, and a worker that is not Ready for long is not asked ten times a second.
+_LATENESS = 0.1
 
 
 class Watch(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +43,7 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True):
 class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
     """The probes of one run. `failed` is the probe because of which the container must be restarted, or None.
 
-    `early` is how often to ask off the grid, in seconds; infinity: never.
+    `early` is the shortest pause between questions off the grid, in seconds; infinity: there are none.
     """
 
     startup: Watch | None = None
@@ -68,7 +72,7 @@ class ProbeSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def begin(container: ContainerPlan, now: float, *, early: float = math.inf) -> ProbeSet:
-    """The probes of a container that was started at `now`; `early` is how often to ask off the grid (seconds).
+    """The probes of a container that was started at `now`; `early` as in `ProbeSet`.
 
     Before their first outcome, startup and readiness count as failed and liveness as succeeded.
     """
@@ -87,7 +91,9 @@ def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float, aske
         return probes
     hurried = not math.isinf(watch.early_at)
     if hurried and not success and (now if asked is None else asked) < watch.due_at:
-        return msgspec.structs.replace(probes, **{kind: msgspec.structs.replace(watch, early_at=now + probes.early)})
+        return msgspec.structs.replace(
+            probes, **{kind: msgspec.structs.replace(watch, early_at=_early(watch, now, probes.early))}
+        )
     run = watch.run + 1 if watch.last == success else 1
     threshold = watch.probe.success_threshold if success else watch.probe.failure_threshold
     settled = run >= threshold
@@ -97,7 +103,7 @@ def record(probes: ProbeSet, kind: ProbeKind, *, success: bool, now: float, aske
         run=run,
         result=success if settled else watch.result,
         due_at=_after(watch, now),
-        early_at=now + probes.early if hurried and not success else math.inf,
+        early_at=_early(watch, now, probes.early) if hurried and not success else math.inf,
     )
     probes = msgspec.structs.replace(probes, **{kind: watch})
     if settled and not success and kind != "readiness":
@@ -114,6 +120,11 @@ def _watch(probe: Probe | None, now: float, *, result: bool, early: float = math
     # Several successes in a row are wanted for the time between them: no early one may count.
     hurried = probe.success_threshold == 1 and not math.isinf(early)
     return Watch(probe=probe, first_at=first, due_at=first, result=result, early_at=now if hurried else math.inf)
+
+
+def _early(watch: Watch, now: float, pause: float) -> float:
+    begun = watch.first_at - watch.probe.initial_delay
+    return now + max(pause, (now - begun) * _LATENESS)
 
 
 def _next(watch: Watch) -> float:

@@ -16,7 +16,8 @@ from stator.model.commandline import CommandLine, Invocation
 
 ENGINES = ("dynamo.sglang", "dynamo.vllm", "dynamo.trtllm")
 
-_MODEL = ("--model-path", "--model")
+# Where engines and the mocker read which model they serve.
+MODEL_FLAGS = ("--model-path", "--model")
 _NAME = ("--served-model-name",)
 _ENDPOINT = ("--endpoint",)
 _DISAGGREGATION = ("--disaggregation-mode",)
@@ -70,7 +71,7 @@ def with_mocker(
         return None
     options = list(_options(engine.argv))
     _refuse_other_kinds(engine.module, options, env or {}, position)
-    model = _last(options, _MODEL)
+    model = _last(options, MODEL_FLAGS)
     if not model or (engine.in_shell and "$" in model.replace("$(", "")):
         raise UnrunnableError(
             Problem(
@@ -81,7 +82,7 @@ def with_mocker(
             )
         )
     argv = ["python3", "-m", "dynamo.mocker", "--model-path", model]
-    kept = set(_MODEL)
+    kept = set(MODEL_FLAGS)
     if name := _last(options, _NAME):
         argv += ["--model-name", name]
         kept.update(_NAME)

@@ -1,0 +1,239 @@
+"""A manifest file in the other API version, with the proof that no pod changes.
+
+The proof is made on the text that comes out, not on the values it was made from: it is loaded like any file, must
+mean the same to the renderer field by field, and must render to the same objects with the same worker hash.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import yaml
+
+from stator.errors import InvalidInputError, Position, Problem
+from stator.model import Document, Graph, Path, load
+from stator.model.conversion import ALPHA, BETA, GRAPH_ONLY, SERVICE_ONLY, pruned, to_alpha, to_beta
+from stator.model.identity import GRAPH_KINDS
+from stator.model.load import without_nulls
+from stator.model.parse import parse
+from stator.model.preserved import ANNOTATIONS, mapping, preserved
+from stator.model.schema import field_path
+from stator.render import Manifest, render_graph
+from stator.upgrade.rewrite import Lineage, rewrite
+
+Target = Literal["v1beta1", "v1alpha1"]
+
+_API_VERSIONS = {"v1beta1": BETA, "v1alpha1": ALPHA}
+_START = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_TYPES = ("", "frontend", "worker", "prefill", "decode", "planner", "epp")
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A field that is not said in the new version: `kept` in the annotation, or `dropped`, as no version knows it."""
+
+    what: Literal["kept", "dropped"]
+    field: str
+    position: Position
+
+
+class Converted(msgspec.Struct, frozen=True, kw_only=True):
+    """One graph of the file. `proof` says what was compared; `generation` is the worker hash before and after."""
+
+    graph: str
+    changed: bool
+    proof: Literal["objects", "model"]
+    generation: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """The new text of the file, and what became of each graph in it."""
+
+    text: str
+    graphs: tuple[Converted, ...]
+
+
+def convert(file: str, content: bytes, to: Target, *, namespace: str | None, reversible: bool) -> Conversion:
+    """Convert every graph in a file; documents of other kinds, and graphs already there, stay as they are written.
+
+    `reversible` keeps spelling too, so that converting back gives the same values. Raises InvalidInputError for what
+    cannot be loaded, cannot be said in the target version, or would not render the same.
+    """
+    before = _load(file, content, namespace)
+    text = content.decode("utf-8-sig")
+    notes: dict[str, list[Note]] = {}
+    problems: list[Problem] = []
+    graphs = iter(before)
+    pieces = [_chunk(file, chunk, to, graphs, notes, problems, reversible=reversible) for chunk in _chunks(text)]
+    if problems:
+        raise InvalidInputError(*problems)
+    result = "".join(pieces)
+    after = _load("-", result.encode(), namespace)
+    return Conversion(result, tuple(_prove(old, new, notes) for old, new in zip(before, after, strict=True)))
+
+
+def _load(file: str, content: bytes, namespace: str | None) -> tuple[Graph, ...]:
+    """The graphs of a content; positions name `file`."""
+    if file == "-":
+        return load(["-"], namespace=namespace, stdin=io.BytesIO(content)).graphs
+    return load([file], namespace=namespace).graphs
+
+
+class _Chunk(NamedTuple):
+    """The text of one document, its `---` included, and the number of lines before it."""
+
+    line: int
+    text: str
+
+    @property
+    def padded(self) -> str:
+        """The text after as many empty lines, so that positions in it are those of the file."""
+        return "\n" * self.line + self.text
+
+
+def _chunks(text: str) -> Iterator[_Chunk]:
+    """The documents of a text."""
+    starts = [match.start() for match in _START.finditer(text)]
+    bounds = [0, *(start for start in starts if start), len(text)]
+    for start, end in itertools.pairwise(bounds):
+        yield _Chunk(text.count("\n", 0, start), text[start:end])
+
+
+def _chunk(
+    file: str,
+    chunk: _Chunk,
+    to: Target,
+    graphs: Iterator[Graph],
+    notes: dict[str, list[Note]],
+    problems: list[Problem],
+    *,
+    reversible: bool,
+) -> str:
+    """The new text of one document. Takes its graph, if it is one, from `graphs`."""
+    written = chunk.text
+    documents, _ = parse(file, chunk.padded.encode())
+    of_graphs = [item for item in documents if item.value["kind"] in GRAPH_KINDS and item.value["metadata"].get("name")]
+    if not of_graphs:
+        return written
+    taken = [next(graphs) for _ in of_graphs]
+    [document, graph] = of_graphs[0], taken[0]
+    if not _stands_alone(document, chunk):
+        remedy = "write its items as documents of their own, separated by `---`"
+        problems.append(Problem(what="a List cannot be converted", position=document.locate(()), remedy=remedy))
+        return written
+    if document.value["apiVersion"] == _API_VERSIONS[to]:
+        return written
+    value = without_nulls(document.value)
+    if to == "v1beta1" and (unknown := list(_unknown_types(graph))):
+        problems += unknown
+        return written
+    new = to_beta(value, reversible=reversible) if to == "v1beta1" else to_alpha(value)
+    notes[graph.ref] = [*_kept(document, graph, new, to)]
+    if to == "v1beta1" and not reversible:
+        notes[graph.ref] += [Note("dropped", field_path(path), document.locate(path)) for path in pruned(value)]
+    start = "---\n" if written.startswith("---") else ""
+    return start + rewrite(chunk.padded, document, new, _lineage(graph, new, to))
+
+
+def _stands_alone(document: Document, chunk: _Chunk) -> bool:
+    """Whether the document is the whole chunk, not an item of a List in it."""
+    root = yaml.compose(chunk.padded, Loader=yaml.CSafeLoader)
+    return root is not None and root.start_mark.index == document.root.start_mark.index
+
+
+def _unknown_types(graph: Graph) -> Iterator[Problem]:
+    for part in graph.components:
+        if part.type not in _TYPES:
+            yield Problem(
+                what=f'component {part.name}: the componentType "{part.type}" is no type of v1beta1',
+                position=graph.locate(*part.path, "type"),
+                why="its pods carry it as a label and in DYN_COMPONENT, so they would change",
+                remedy=f"choose one of {', '.join(_TYPES[1:])} first, or leave it out",
+            )
+
+
+def _kept(document: Document, graph: Graph, new: Mapping[str, Any], to: Target) -> Iterator[Note]:
+    """What the new document says in its annotation alone."""
+    kept = preserved(new)
+    parts = {part.name: part for part in graph.components}
+    of_parts = mapping(kept.get("services" if to == "v1beta1" else "components"))
+    for name, patch in of_parts.items():
+        for field in mapping(patch):
+            if to == "v1alpha1" or field in SERVICE_ONLY:
+                path = (*_moved(graph.origin.moved, parts[name].path), field)
+                yield Note("kept", field_path(path), document.locate(path))
+    others = GRAPH_ONLY if to == "v1beta1" else [field for field in kept if field not in {"components", "order"}]
+    for field in others:
+        if field in kept:
+            yield Note("kept", field_path(("spec", field)), document.locate(("spec", field)))
+    if "order" in kept:
+        yield Note("kept", "the order of spec.components", document.locate(("spec", "components")))
+
+
+def _lineage(graph: Graph, new: dict[str, Any], to: Target) -> Lineage:
+    """From paths of the new document to paths of the old one."""
+    if to == "v1beta1":
+        moved = graph.origin.moved
+    else:
+        [back] = _load("-", msgspec.json.encode(new), graph.namespace)
+        moved = {source: path for path, source in back.origin.moved.items()}
+    return lambda path: _moved(moved, path)
+
+
+def _moved(moved: Mapping[Path, Path], path: Path) -> Path:
+    for length in range(len(path), 0, -1):
+        if (prefix := moved.get(path[:length])) is not None:
+            return (*prefix, *path[length:])
+    return path
+
+
+def _prove(old: Graph, new: Graph, notes: Mapping[str, list[Note]]) -> Converted:
+    """Compare what the renderer reads and what it makes. Raises InvalidInputError if anything differs."""
+    differing = [field for field, value in _meaning(old).items() if value != _meaning(new)[field]]
+    manifests = _rendered(old), _rendered(new)
+    proof: Literal["objects", "model"] = "model"
+    generation = ""
+    if manifests[0] is not None and manifests[1] is not None:
+        proof, generation = "objects", manifests[0].generation
+        differing += [
+            field for field in ("objects", "generation") if getattr(manifests[0], field) != getattr(manifests[1], field)
+        ]
+    if differing:
+        raise InvalidInputError(
+            Problem(
+                what=f"{old.ref} would not stay the same",
+                position=old.locate("spec"),
+                why=f"converted, it differs in: {', '.join(differing)}",
+                remedy="leave it in its version, and report the file: conversion is meant to be without loss",
+            )
+        )
+    return Converted(
+        graph=old.ref,
+        changed=old.api_version != new.api_version,
+        proof=proof,
+        generation=generation,
+        notes=tuple(notes.get(old.ref, ())),
+    )
+
+
+def _rendered(graph: Graph) -> Manifest | None:
+    """The rendered graph, None for one that cannot be rendered in either version (yet)."""
+    try:
+        return render_graph(graph)
+    except InvalidInputError:
+        return None
+
+
+def _meaning(graph: Graph) -> dict[str, Any]:
+    """All that rendering reads of a graph, without where it stood and what conversion keeps."""
+    value = {name: getattr(graph, name) for name in graph.__struct_fields__ if name not in {"origin", "api_version"}}
+    value["annotations"] = {key: text for key, text in graph.annotations.items() if key not in ANNOTATIONS.values()}
+    value["components"] = [
+        {name: getattr(part, name) for name in part.__struct_fields__ if name != "path"} for part in graph.components
+    ]
+    return value
