@@ -73,7 +73,7 @@ def test_what_does_not_change_the_workers_pods_keeps_the_generation(old: str, ne
         ("name: g", "name: h"),
         ("type: worker", "type: decode"),
         ("type: worker", "type: worker\n    sharedMemorySize: 1Gi"),
-        ("type: worker", "type: worker\n    frontendSidecar: x"),
+        ("type: worker", "type: worker\n    compilationCache: {pvcName: c, mountPath: /c}"),
         ("type: worker", "type: worker\n    globalDynamoNamespace: true"),
         ("{name: g, namespace: ns}", "{name: g, namespace: ns, annotations: {nvidia.com/enable-metrics: 'false'}}"),
         ("sglang-runtime:1.5.1", "sglang-runtime:1.5.1@sha256:0\n          # the same release by another name"),

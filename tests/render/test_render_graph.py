@@ -54,15 +54,19 @@ def test_everything_that_is_not_rendered_is_named() -> None:
     text = worker(
         "env:\n- {name: DYN_DEPLOYMENT_CONFIG, value: '{}'}",
         graph="priorityClassName: high\nrestart: {id: a}",
-        component="scalingAdapter: {}\nminAvailable: 1\nmodelRef: {name: m}",
+        component=(
+            "minAvailable: 1\n"
+            "experimental: {checkpoint: {enabled: false}, gpuMemoryService: {}, grove: {forceScalingGroup: true}}"
+        ),
     )
+    component = "spec.components[0]"
     assert [(note.field, str(note.position)) for note in render(text).not_rendered] == [
         ("spec.priorityClassName", "-:5"),
-        ("spec.restart", "-:6"),
-        ("spec.components[0].minAvailable", "-:11"),
-        ("spec.components[0].modelRef", "-:12"),
-        ("spec.components[0].scalingAdapter", "-:10"),
-        ("spec.components[0].podTemplate.spec.containers[0].env[0]", "-:20"),
+        ("spec.restart.strategy", "-:6"),
+        (f"{component}.minAvailable", "-:10"),
+        (f"{component}.experimental.gpuMemoryService", "-:11"),
+        (f"{component}.experimental.grove.forceScalingGroup", "-:11"),
+        (f"{component}.podTemplate.spec.containers[0].env[0]", "-:19"),
     ]
 
 
@@ -73,23 +77,12 @@ def test_a_zero_grace_period_keeps_the_default_and_says_so() -> None:
     assert [str(note.position) for note in manifest.not_rendered] == ["-:14"]
 
 
-def test_accounts_and_pools_of_special_components_are_named() -> None:
-    """What a planner or an endpoint picker needs beside its Deployment is listed as missing."""
+def test_accounts_that_the_installation_makes_are_named() -> None:
+    """Without a ClusterRole to bind, a planner's and an endpoint picker's account are listed as missing."""
     planner = render(worker().replace("type: worker", "type: planner")).not_rendered
     assert [note.field for note in planner] == ["ServiceAccount/ns/planner-serviceaccount"]
-    epp = render(worker(component="eppConfig: {config: {}}").replace("type: worker", "type: epp")).not_rendered
-    assert [note.field for note in epp] == [
-        "InferencePool/ns/g-pool",
-        "spec.components[0].eppConfig",
-        "ServiceAccount/ns/epp-serviceaccount",
-    ]
-
-
-def test_a_runtime_init_container_is_refused() -> None:
-    """It would turn the main container into a plain engine; as a plain init container it is fine."""
-    sidecar = worker() + "        initContainers:\n        - {name: runtime, image: i, restartPolicy: Always}\n"
-    assert [position for position, _ in problems(sidecar)] == ["-:15"]
-    assert render(sidecar.replace(", restartPolicy: Always", "")).objects
+    epp = render(worker().replace("type: worker", "type: epp")).not_rendered
+    assert [note.field for note in epp] == ["ServiceAccount/ns/epp-serviceaccount"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from multinode import PROBES, argv_in, grove, lws, main_in, multinode
 from rendered import named_env, object_of, pod_of, provenance_of, render
@@ -270,6 +270,7 @@ def test_a_worker_without_a_framework_is_said_too() -> None:
 WORDS = st.lists(st.text(alphabet="ab 'x\"$;&|\\*~#(){}\n=-", min_size=1, max_size=6), max_size=4)
 
 
+@settings(max_examples=60, deadline=None)
 @given(rest=WORDS)
 def test_words_reach_the_module_unchanged_through_a_shell(rest: list[str]) -> None:
     """Whatever the user's arguments are, the shell that computes a rank hands them on as they were."""
@@ -280,6 +281,7 @@ def test_words_reach_the_module_unchanged_through_a_shell(rest: list[str]) -> No
     assert ran.split("\0")[:-1] == [*argv.words, "--node-rank", "2"]
 
 
+@settings(deadline=None)
 @given(before=st.sampled_from(["", "echo '-m dynamo.sglang'; ", "# -m dynamo.sglang\n", "A=1 "]), flag=WORDS)
 def test_flags_in_a_script_are_seen_by_the_module(before: str, flag: list[str]) -> None:
     """Text that only looks like the module is passed over."""

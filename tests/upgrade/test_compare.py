@@ -160,7 +160,7 @@ def test_the_text_is_what_people_read() -> None:
     assert diff_text([change]) == textwrap.dedent(
         """\
         DynamoGraphDeployment/ns/g  operator 1.5.0 -> 1.6.0  worker generation GENERATION
-          Frontend  ROLLS   1.6.1  its pod template changes
+          Frontend  ROLLS   1.6.1  its pods change
             + env DYN_NAMESPACE_PREFIX_STRICT: true  (type-default: frontend default, runtime 1.6.1 >= 1.6.0)
             + probe startupProbe: GET /live port http, period 10, timeout 1, failures 30  \
 (type-default: frontend default, runtime 1.6.1 >= 1.6.0)
@@ -170,3 +170,27 @@ def test_the_text_is_what_people_read() -> None:
         1 of 3 components would roll, 2 unchanged
         """
     ).replace("GENERATION", change.generations[0])
+
+
+MULTINODE = PAIR.replace("replicas: 2", "multinode: {nodeCount: 2}").replace(
+    "args: [--model-path, /models/m", "args: [--tp-size, '16', --model-path, /models/m"
+)
+
+
+def test_every_role_of_a_component_is_compared() -> None:
+    """Of an engine across nodes a change is listed for the leader and for its workers, each with its role."""
+    change = after_edit("{name: LOG, value: info}", "{name: LOG, value: debug}", MULTINODE)
+    logs = [item for item in change.components[1].changes if item.name == "LOG"]
+    assert [(item.role, item.before, item.after) for item in logs] == [
+        ("leader", "info", "debug"),
+        ("worker", "info", "debug"),
+    ]
+    assert "leader env LOG: info -> debug" in diff_text([change])
+
+
+def test_more_nodes_roll_a_component() -> None:
+    """The number of nodes is what a replica is made of: the count is named, and the pods are replaced."""
+    change = after_edit("nodeCount: 2", "nodeCount: 3", MULTINODE)
+    assert verdicts(change)["Worker"] == "rolls"
+    counts = [item for item in change.components[1].changes if item.name == "pods of a replica"]
+    assert [(item.role, item.before, item.after) for item in counts] == [("worker", "1", "2")]

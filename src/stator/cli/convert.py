@@ -15,7 +15,7 @@ from stator.upgrade.convert import convert as convert_file
 
 _PROOFS = {
     "objects": "renders to the same objects",
-    "model": "means the same (it is not rendered on one machine's or component path, so objects were not compared)",
+    "model": "means the same field by field (it cannot be rendered yet, so no objects were compared)",
 }
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "explain": ("stator.cli.explain", "Explain a rule."),
     "rules": ("stator.cli.rules", "List the rules."),
     "diff": ("stator.cli.diff", "Say which pods an upgrade or an edit replaces, and why."),
+    "plan": ("stator.cli.plan", "Order the steps of an upgrade, and check each of them."),
     "convert": ("stator.cli.convert", "Rewrite graphs in another API version, proven to render the same."),
     "explain-env": ("stator.cli.explain_env", "Say which source sets a variable, and what it shadows."),
     "up": ("stator.cli.up", "Run graphs on this machine, each part at its own version."),

@@ -24,6 +24,13 @@ operator = click.option(
 )
 no_repairs = click.option("--no-repairs", is_flag=True, help="Render as an operator without repairs would.")
 
+provider = click.option(
+    "--provider",
+    type=click.Choice(["component", "grove"]),
+    default="component",
+    show_default=True,
+    help="What runs the pods: Deployments and LeaderWorkerSets, or Grove.",
+)
 from_operator = click.option(
     "--from-operator", metavar="VERSION", help="Operator release before the upgrade; the same as --operator if absent."
 )

@@ -18,13 +18,7 @@ from stator.render.output import to_json, to_yaml
 @options.namespace
 @options.operator
 @options.no_repairs
-@click.option(
-    "--provider",
-    type=click.Choice(["component", "grove"]),
-    default="component",
-    show_default=True,
-    help="What runs the pods: Deployments and LeaderWorkerSets, or Grove.",
-)
+@options.provider
 @click.option("--explain", is_flag=True, help="Say who set each env entry, flag and probe, and what it replaced.")
 def render(
     *,

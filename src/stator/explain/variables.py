@@ -3,7 +3,7 @@
 An `env` entry beats every `envFrom` source, a later source an earlier one (Kubernetes API, Container). What beats
 what among the entries is the renderer's provenance; the keys of `envFrom` sources come from ConfigMaps and Secrets
 that were loaded beside the graph. Of a Secret only key names are looked at. Variables that the kubelet adds for
-Services are not listed: they depend on the cluster.
+Services are not listed: they depend on the cluster. Of a component with several roles it is the leader that is shown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from stator.errors import Position
-from stator.model import Inventory
+from stator.model import MAIN, Inventory
 from stator.render import Manifest, Provenance, RenderedComponent, Setter
 from stator.render.container import source_name
 from stator.render.explain import masked, masked_value
@@ -72,8 +72,10 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True):
 def variables(manifest: Manifest, component: RenderedComponent, inventory: Inventory) -> Variables:
     """The variables of a rendered component; references lead to the inventory and to what was rendered itself."""
     known = _Known(manifest, component, inventory)
-    main = component.workload["spec"]["template"]["spec"]["containers"][0]
-    histories = {(item.subject, item.name): item for item in component.provenance}
+    pod = component.pods[0]
+    main = pod.template["spec"]["containers"][0]
+    containers = (MAIN, f"{pod.role}/{MAIN}")
+    histories = {(item.subject, item.name): item for item in component.provenance if item.container in containers}
     found: dict[str, list[VariableSource]] = {}
     unread: list[Unread] = []
     for body in main.get("envFrom") or ():

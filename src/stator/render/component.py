@@ -9,17 +9,24 @@ import msgspec
 
 from stator.compat import ContainerFacts, Finding
 from stator.errors import Problem
-from stator.render.backends import Changes, engine_changes
+from stator.render.backends import engine_changes
 from stator.render.backends.nixl import exporter_ports
-from stator.render.container import main_container
+from stator.render.changes import Changes, together
+from stator.render.container import merged_container
 from stator.render.context import Context
 from stator.render.defaults import defaults_of
 from stator.render.environment import merge
+from stator.render.kv_transfer import kv_transfer_changes
 from stator.render.manifest import NotRendered, Provenance, RenderedPod
 from stator.render.metadata import pod_labels, pod_metadata, workload_labels
-from stator.render.pod import pod_spec
+from stator.render.objects.endpoint_picker import endpoint_picker_objects
+from stator.render.objects.ingress import ingress
+from stator.render.objects.scaling_adapter import scaling_adapter
+from stator.render.pod import pod_spec, put_sidecars
 from stator.render.repair import repaired
+from stator.render.resources import mirror_requests
 from stator.render.service import service
+from stator.render.sidecars import sidecars
 
 Json = dict[str, Any]
 Item = TypeVar("Item")
@@ -66,15 +73,18 @@ def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Par
     pods = [_pod(context, problems) for context in contexts]
     own_service = service(first, labels)
     config_maps = _each_once(item for pod in pods for item in pod.config_maps)
+    services = (own_service,) if own_service else ()
+    beside = (
+        *endpoint_picker_objects(first),
+        *ingress(first, labels),
+        *scaling_adapter(first),
+    )
     return Parts(
         contexts=tuple(contexts),
         labels=labels,
         pods=tuple(item.pod for item in pods),
         service=own_service,
-        objects=(
-            *config_maps,
-            *([own_service] if own_service else ()),
-        ),
+        objects=(*config_maps, *services, *beside),
         shared=_each_once(item for pod in pods for item in pod.shared),
         provenance=tuple(item for pod in pods for item in pod.provenance),
         findings=_each_once(item for pod in pods for item in pod.findings),
@@ -88,19 +98,28 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     notes: list[NotRendered] = []
     labels = workload_labels(context)
     defaults = defaults_of(context)
-    main = main_container(context, defaults, problems)
+    main = merged_container(context, defaults, problems)
     result = repaired(context, main, labels)
     body = main.body
     if ports := exporter_ports(context, body, main.env, problems):
         body["ports"] = ports
+    policy = kv_transfer_changes(context)
     made = engine_changes(context, body, result.env, problems)
+    if not context.runs_native_engine:
+        made = together(policy, made)
     notes.extend(made.missing)
     _apply(body, made)
+    mirror_requests(context, body, problems)
     env = merge((result.env, made.env)) if made.env else result.env
-    body["env"] = [dict(entry.body) for entry in env]
+    if env:
+        body["env"] = [dict(entry.body) for entry in env]
     if result.env_from:
         body["envFrom"] = list(result.env_from)
+    beside = sidecars(context, [*(body.get("volumeMounts") or ()), *made.mounts], policy, problems)
+    if context.runs_native_engine:
+        made = together(made, Changes(volumes=policy.volumes))
     spec = pod_spec(context, body, defaults, made, notes)
+    put_sidecars(spec, {name: sidecar.body for name, sidecar in beside.items()})
     template = {"metadata": pod_metadata(context, pod_labels(context, labels)), "spec": spec}
     return _Pod(
         pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
@@ -111,6 +130,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
             *result.env_from_provenance,
             *main.provenance,
             *made.provenance,
+            *(item for sidecar in beside.values() for item in sidecar.provenance),
         ),
         findings=result.findings,
         repairs=result.rules,

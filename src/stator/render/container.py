@@ -1,4 +1,4 @@
-"""The main container: the type's defaults with the user's container laid over them.
+"""One container: its defaults with the user's container laid over them.
 
 The upstream operator's merge rules: a list of the user's replaces the default list as a whole, except `env`, which
 merges by name; an empty value never overrides a default; a probe of the user's replaces the default probe as a
@@ -14,18 +14,20 @@ import msgspec
 
 from stator.errors import Problem
 from stator.model import MAIN
-from stator.render.context import Context, copied
+from stator.render.context import RUNTIME_CONTAINER, Context, copied
 from stator.render.defaults import PROBES, Defaults, detail
 from stator.render.environment import Entry, merge, shown
 from stator.render.manifest import Provenance, Setter
 
 Json = dict[str, Any]
 
+# The graph speaks to its components: to the main container, and to the one that runs Dynamo beside a native engine.
+_WITH_GRAPH_ENV = (MAIN, RUNTIME_CONTAINER)
 _HANDLERS = ("httpGet", "tcpSocket", "grpc", "exec")
 
 
-class MainContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """The merged main container before any repair.
+class MergedContainer(msgspec.Struct, frozen=True, kw_only=True):
+    """A merged container before any repair.
 
     `body` has everything but `env` and `envFrom`, which are `env` and `env_from` until repairs have been applied.
     `provenance` is that of flags and probes.
@@ -37,11 +39,11 @@ class MainContainer(msgspec.Struct, frozen=True, kw_only=True):
     provenance: tuple[Provenance, ...]
 
 
-def main_container(context: Context, defaults: Defaults, problems: list[Problem]) -> MainContainer:
-    """Merge the main container; adds to `problems` what cannot be rendered."""
-    user = context.component.main
+def merged_container(context: Context, defaults: Defaults, problems: list[Problem]) -> MergedContainer:
+    """Merge the context's container; adds to `problems` what cannot be rendered."""
+    user = context.user_container
     body: Json = copied({key: value for key, value in user.items() if key not in {"env", "envFrom"}})
-    body["name"] = MAIN
+    body["name"] = context.container
     provenance: list[Provenance] = []
     for field, default in (("command", defaults.command), ("args", defaults.args)):
         provenance.extend(_argv(context, field, default))
@@ -54,7 +56,7 @@ def main_container(context: Context, defaults: Defaults, problems: list[Problem]
         provenance.extend(_probe(context, field, defaults, body, problems))
     if not body.get("image"):
         problems.append(_no_image(context))
-    return MainContainer(
+    return MergedContainer(
         body=body,
         env=merge(env_layers(context, defaults.env)),
         env_from=tuple(copied(user.get("envFrom") or ())),
@@ -71,10 +73,11 @@ def env_layers(context: Context, defaults: Sequence[Entry]) -> tuple[Sequence[En
     graph = [
         Entry(body, Setter("graph", "spec.env", context.graph.locate("spec", "env", index), shown(body)))
         for index, body in enumerate(context.graph.env)
+        if context.container in _WITH_GRAPH_ENV
     ]
     component = [
-        Entry(body, Setter("component", context.component.name, context.at_main("env", index), shown(body)))
-        for index, body in enumerate(context.component.main.get("env") or ())
+        Entry(body, Setter("component", context.component.name, context.at_container("env", index), shown(body)))
+        for index, body in enumerate(context.user_container.get("env") or ())
     ]
     return infrastructure, defaults, graph, component
 
@@ -89,7 +92,7 @@ def env_from_provenance(context: Context, sources: Sequence[Mapping[str, Any]]) 
             setter=Setter(
                 "component",
                 context.component.name,
-                context.at_main("envFrom", index),
+                context.at_container("envFrom", index),
                 f"prefix {source['prefix']}" if source.get("prefix") else "",
             ),
         )
@@ -132,9 +135,9 @@ def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenan
     if not default:
         return []
     given = Setter("type-default", detail(context), None, " ".join(default))
-    if not context.component.main.get(field):
+    if not context.user_container.get(field):
         return [Provenance(container=context.where, subject="flag", name=field, setter=given)]
-    mine = Setter("component", context.component.name, context.at_main(field))
+    mine = Setter("component", context.component.name, context.at_container(field))
     return [Provenance(container=context.where, subject="flag", name=field, setter=mine, replaced=(given,))]
 
 
@@ -144,7 +147,7 @@ def _probe(context: Context, field: str, defaults: Defaults, body: Json, problem
     given = (Setter("type-default", detail(context, default[1]), None, probe_text(default[0])),) if default else ()
     user = body.get(field)
     if user is not None:
-        position = context.at_main(field)
+        position = context.at_container(field)
         if not any(user.get(handler) for handler in _HANDLERS):
             problems.append(
                 Problem(
@@ -179,9 +182,10 @@ def _no_image(context: Context) -> Problem:
         if others and MAIN not in others
         else "there is no default image"
     )
+    words = "main container" if context.container == MAIN else f'container "{context.container}"'
     return Problem(
-        what=f"component {name}: the main container has no image",
-        position=context.at_main(),
+        what=f"component {name}: the {words} has no image",
+        position=context.at_container(),
         why=why,
-        remedy=f"set podTemplate.spec.containers[name={MAIN}].image",
+        remedy=f"set podTemplate.spec.containers[name={context.container}].image",
     )

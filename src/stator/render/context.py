@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from stator.errors import Position
-from stator.model import MAIN, Component, Graph
+from stator.model import MAIN, Component, Graph, Path
 from stator.model.commandline import CommandLine
 from stator.render import names
 from stator.render.gates import Gate
@@ -16,13 +16,17 @@ from stator.render.manifest import RenderOptions
 from stator.render.multinode import MAIN_ROLE, Provider, Role
 from stator.versions import ResolvedVersion
 
+# An init container of this name that always restarts runs Dynamo beside a native engine in `main`.
+RUNTIME_CONTAINER = "runtime"
+
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One component in one role, the graph around it, and the answers every later step needs.
 
     `component` has the role's own pod template, if it has one. `workload` is the Deployment's name; `generation` the
     worker hash or `""`; `annotations` are the merged pod annotations, from which the discovery backend and mode are
-    read; `command_line` is the merged main container's. `container` is the one that is being merged.
+    read; `command_line` is the merged main container's. `container` is the one that is being merged. With
+    `runs_native_engine` the main container is no Dynamo worker: the container `runtime` is.
     """
 
     graph: Graph
@@ -37,6 +41,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider = "component"
     role: Role = MAIN_ROLE
     container: str = MAIN
+    runs_native_engine: bool = False
 
     @property
     def type(self) -> str:
@@ -80,9 +85,20 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """Position of a path below the component."""
         return self.graph.locate(*self.component.path, *path)
 
-    def at_main(self, *path: str | int) -> Position:
-        """Position of a path below the main container."""
-        return self.graph.locate(*self.component.main_path, *path)
+    @property
+    def user_container(self) -> Mapping[str, Any]:
+        """The container that is being merged, as the user wrote it; empty if it is not there."""
+        return next((body for body, _ in self._containers() if body.get("name") == self.container), {})
+
+    def at_container(self, *path: str | int) -> Position:
+        """Position of a path below the container that is being merged, of the component's if it is not there."""
+        found = next((where for body, where in self._containers() if body.get("name") == self.container), ())
+        return self.at(*found, *path)
+
+    def _containers(self) -> Iterator[tuple[Mapping[str, Any], Path]]:
+        for field in ("containers", "initContainers"):
+            for index, body in enumerate(self.component.pod_spec.get(field) or ()):
+                yield body, ("podTemplate", "spec", field, index)
 
 
 def discovery(annotations: Mapping[str, str], options: RenderOptions) -> str:

@@ -6,6 +6,7 @@ and no container security context. Probe fields that are not listed are left to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -23,6 +24,8 @@ PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 _GRACE_SECONDS = 60
 _EPP_GRACE_SECONDS = 130
 _EPP_CACHE = "hf-cache"
+_EPP_CONFIG = "epp-config"
+_EPP_CONFIG_PATH = "/etc/epp"
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +52,9 @@ def command_of(component_type: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def defaults_of(context: Context) -> Defaults:
     """The defaults of the component's type; a type nobody knows gets the base ones."""
+    if context.runs_native_engine:
+        # The engine is the user's own; Dynamo runs beside it.
+        return Defaults(command=())
     if context.is_worker:
         return _worker(context)
     special = {"frontend": _frontend, "planner": _planner, "epp": _epp}.get(context.type)
@@ -110,6 +116,27 @@ def _worker(context: Context) -> Defaults:
     )
 
 
+def runtime_defaults(context: Context) -> Defaults:
+    """The container that runs Dynamo beside a native engine."""
+    env = [
+        *_base_env(context),
+        _literal(context, "DYN_SYSTEM_ENABLED", "true"),
+        _literal(context, "DYN_SYSTEM_PORT", "9090"),
+    ]
+    if context.generation:
+        env.append(_literal(context, "DYN_NAMESPACE_WORKER_SUFFIX", context.generation, "worker hash"))
+    return Defaults(
+        command=(),
+        env=tuple(env),
+        ports=(_port("system", 9090),),
+        probes={
+            "startupProbe": (_http("/live", "system", period=2, timeout=1, failures=30), ""),
+            "livenessProbe": (_http("/live", "system", period=5, timeout=4, failures=3), ""),
+            "readinessProbe": (_http("/health", "system", period=5, timeout=4, failures=3), ""),
+        },
+    )
+
+
 def _planner(context: Context) -> Defaults:
     return Defaults(
         env=(
@@ -128,7 +155,8 @@ def _planner(context: Context) -> Defaults:
 
 def _epp(context: Context) -> Defaults:
     """The endpoint picker; without `eppConfig` it is the native one, which keeps a model cache."""
-    native = context.component.other.get("eppConfig") is None
+    config: Mapping[str, Any] | None = context.component.other.get("eppConfig")
+    native = config is None
     env = [
         *_base_env(context),
         _literal(context, "USE_STREAMING", "true"),
@@ -140,9 +168,12 @@ def _epp(context: Context) -> Defaults:
         env.append(_literal(context, "HOME", "/home/dynamo"))
     health = {"service": "inference-extension", "port": 9003}
     check = {"grpc": health, "initialDelaySeconds": 5, "periodSeconds": 10}
-    command, args = command_of("epp")
+    mount, volume = ({"name": _EPP_CACHE, "mountPath": "/home/dynamo/.cache"}, {"name": _EPP_CACHE, "emptyDir": {}})
+    args: tuple[str, ...] = ()
+    if config is not None:
+        mount, volume, args = _picker_config(context, config)
     return Defaults(
-        command=command,
+        command=(),
         args=args,
         env=tuple(env),
         ports=(_port("grpc", 9002), _port("grpc-health", 9003), _port("metrics", 9090)),
@@ -151,10 +182,26 @@ def _epp(context: Context) -> Defaults:
             "livenessProbe": (check, ""),
             "readinessProbe": ({**check, "grpc": {**health}}, ""),
         },
-        mounts=({"name": _EPP_CACHE, "mountPath": "/home/dynamo/.cache"},) if native else (),
-        volumes=({"name": _EPP_CACHE, "emptyDir": {}},) if native else (),
+        mounts=(mount,),
+        volumes=(volume,),
         grace=_EPP_GRACE_SECONDS,
     )
+
+
+def _picker_config(context: Context, config: Mapping[str, Any]) -> tuple[Json, Json, tuple[str, ...]]:
+    """The older picker's configuration: mount, volume, and the arguments that lead to it and to the pool."""
+    reference = config.get("configMapRef") or {}
+    key = reference.get("key") or names.PICKER_CONFIG_KEY
+    source: Json = {"name": reference.get("name") or names.picker_config_name(context.parent)}
+    if reference.get("optional"):
+        source["optional"] = True
+    args = (
+        *("--pool-name", names.pool_name(context.parent), "--pool-namespace", context.graph.namespace),
+        *("--pool-group", names.POOL_GROUP, "-v", "4", "--zap-encoder", "json"),
+        *("--grpc-port", "9002", "--grpc-health-port", "9003", "--config-file", f"{_EPP_CONFIG_PATH}/{key}"),
+    )
+    mount = {"name": _EPP_CONFIG, "mountPath": _EPP_CONFIG_PATH, "readOnly": True}
+    return mount, {"name": _EPP_CONFIG, "configMap": source}, args
 
 
 def _base_env(context: Context) -> tuple[Entry, ...]:
@@ -171,7 +218,7 @@ def _base_env(context: Context) -> tuple[Entry, ...]:
     if context.discovery != "etcd":
         entries.append(_literal(context, "DYN_DISCOVERY_BACKEND", "kubernetes"))
         if context.annotations.get(names.DISCOVERY_MODE) == "container":
-            entries.append(_literal(context, "CONTAINER_NAME", "main"))
+            entries.append(_literal(context, "CONTAINER_NAME", context.container))
             entries.append(_literal(context, "DYN_KUBE_DISCOVERY_MODE", "container"))
     return tuple(entries)
 

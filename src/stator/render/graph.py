@@ -17,9 +17,13 @@ from stator.render.context import Context, discovery
 from stator.render.defaults import command_of
 from stator.render.generation import worker_hash
 from stator.render.manifest import Manifest, NotRendered, RenderedComponent, RenderOptions
-from stator.render.metadata import pod_annotations
+from stator.render.metadata import annotations_of
 from stator.render.multinode import Provider, Role, roles
+from stator.render.objects.accounts import accounts
+from stator.render.objects.base_model import model_services
+from stator.render.objects.claims import claims
 from stator.render.provider import provider_of
+from stator.render.sidecars import runtime_container
 from stator.render.workloads import deployment, leader_worker_set, pod_clique_set, replicas_of
 from stator.render.workloads.grove import Clique
 from stator.versions import InvalidVersionError, ResolvedVersion, resolve
@@ -48,7 +52,8 @@ def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
     components = tuple(_component(item, clique_set, problems) for item in parts)
     if problems:
         raise InvalidInputError(*problems)
-    shared, missing = _shared(graph, [component[0] for component in contexts])
+    firsts = [component[0] for component in contexts]
+    shared, missing = _shared(graph, firsts)
     scripts = {item["metadata"]["name"]: item for component in parts for item in component.shared}
     return Manifest(
         graph=graph.ref,
@@ -56,7 +61,10 @@ def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
         namespace=graph.namespace,
         objects=(
             *shared,
+            *accounts(firsts),
+            *claims(graph),
             *scripts.values(),
+            *model_services(firsts),
             *(item for component in components for item in component.objects),
             *([clique_set] if clique_set else ()),
         ),
@@ -77,8 +85,8 @@ def _contexts(
     """Settle what has to be known about all components, in each of their roles, before any of them is rendered."""
     in_roles = {component.name: _roles(provider, component) for component in graph.components}
     leaders = {name: found[0][1] for name, found in in_roles.items()}
-    versions = {name: _version(graph, leader, problems) for name, leader in leaders.items()}
-    command_lines = {name: _command_line(leader) for name, leader in leaders.items()}
+    versions = {name: _version(graph, leader, options, problems) for name, leader in leaders.items()}
+    command_lines = {name: _command_line(leader, options) for name, leader in leaders.items()}
     backends = backends_of(graph, command_lines, problems)
     generation = worker_hash(graph, versions)
     contexts = []
@@ -92,12 +100,13 @@ def _contexts(
                     options=options,
                     workload=names.workload_name(graph, component, own if provider == "component" else ""),
                     generation=own,
-                    annotations=pod_annotations(graph, in_role),
+                    annotations=annotations_of(graph, in_role),
                     version=versions[component.name],
                     backend=backends[component.name],
-                    command_line=_command_line(in_role),
+                    command_line=_command_line(in_role, options),
                     provider=provider,
                     role=role,
+                    runs_native_engine=runtime_container(in_role, options) is not None,
                 )
                 for role, in_role in in_roles[component.name]
             )
@@ -121,10 +130,11 @@ def _in_role(component: Component, role: Role) -> Component:
     return component
 
 
-def _version(graph: Graph, component: Component, problems: list[Problem]) -> ResolvedVersion:
+def _version(graph: Graph, component: Component, options: RenderOptions, problems: list[Problem]) -> ResolvedVersion:
     """The component's runtime version; a bad override is a problem at its line, not an old runtime."""
+    runtime = runtime_container(component, options)
     try:
-        return resolve(component.runtime_version_override, component.main.get("image"))
+        found = resolve(component.runtime_version_override, (runtime or component.main).get("image"))
     except InvalidVersionError as error:
         position = graph.locate(*component.path, "runtimeVersionOverride")
         problems.extend(
@@ -132,17 +142,17 @@ def _version(graph: Graph, component: Component, problems: list[Problem]) -> Res
             for problem in error.problems
         )
         return ResolvedVersion(None, "unresolved", component.runtime_version_override or "", "invalid override")
+    return msgspec.structs.replace(found, source="runtime-container") if runtime and found.source == "tag" else found
 
 
-def _command_line(component: Component) -> CommandLine:
-    command, args = command_of(component.type)
+def _command_line(component: Component, options: RenderOptions) -> CommandLine:
+    command, args = ((), ()) if runtime_container(component, options) else command_of(component.type)
     main = component.main
     return read_command_line(main.get("command") or command, main.get("args") or args)
 
 
 def _parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
     first = contexts[0]
-    problems.extend(unrendered.refused(first))
     problems.extend(names.problems(first.graph, first.component, first.workload))
     return component_parts(contexts, problems)
 

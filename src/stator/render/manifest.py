@@ -118,7 +118,8 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     `operator` is the operator release whose injection is rendered; `repairs` off renders what an operator without
     repairs would; `infrastructure_env` are core `EnvVar` objects from the operator's configuration (lowest layer).
     `provider` is what the cluster has: with `grove` a graph may still decline it. `mpi_secret` is the Secret with the
-    key pair of multi-node TensorRT-LLM.
+    key pair of multi-node TensorRT-LLM; the two ClusterRoles are bound to the accounts of planners and endpoint
+    pickers, `""` if the installation binds them itself.
     """
 
     operator: Version = Version(1, 6, 1)
@@ -126,4 +127,6 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     repairs: bool = True
     infrastructure_env: tuple[dict[str, Any], ...] = ()
     provider: Provider = "component"
+    planner_cluster_role: str = ""
+    epp_cluster_role: str = ""
     mpi_secret: str = "mpi-run-ssh-secret"  # noqa: S105 (the name of a Secret, not its content)

@@ -13,6 +13,8 @@ from typing import Any
 from stator.model import Component, Graph
 from stator.render import names
 from stator.render.context import Context, copied
+from stator.render.kv_transfer import topology_annotations
+from stator.render.objects.base_model import model_annotations, model_labels
 
 # Annotations of the graph object itself that reach its pods.
 PROPAGATED = (
@@ -49,6 +51,15 @@ def pod_annotations(graph: Graph, component: Component) -> dict[str, str]:
     return merged
 
 
+def annotations_of(graph: Graph, component: Component) -> dict[str, str]:
+    """All annotations of the workload and the pods: the authored ones, and what features put there."""
+    return {
+        **pod_annotations(graph, component),
+        **model_annotations(component),
+        **(topology_annotations(graph) if component.type in names.WORKER_TYPES else {}),
+    }
+
+
 def authored_labels(graph: Graph, component: Component) -> dict[str, str]:
     """The labels people gave a component, before anything is forced."""
     return {**graph.spec_labels, **component.alpha.labels, **_template_metadata(component, "labels")}
@@ -61,6 +72,7 @@ def workload_labels(context: Context) -> dict[str, str]:
     labels = {
         **(graph.labels if standalone else {}),
         **authored_labels(graph, component),
+        **model_labels(component),
         names.COMPONENT: component.name,
         names.DYNAMO_NAMESPACE: (standalone and component.alpha.dynamo_namespace) or context.dynamo_namespace,
         names.GRAPH_NAME: context.parent,
@@ -94,8 +106,12 @@ def pod_metadata(context: Context, labels: Mapping[str, str]) -> dict[str, Any]:
     metadata: dict[str, Any] = copied(context.component.pod_template.get("metadata") or {})
     metadata.pop("annotations", None)
     metadata["labels"] = dict(labels)
-    if context.annotations:
-        metadata["annotations"] = dict(context.annotations)
+    annotations = dict(context.annotations)
+    if restart := context.graph.other.get("restart"):
+        # On the pods only: a new id replaces them and changes nothing else.
+        annotations[names.RESTART] = restart["id"]
+    if annotations:
+        metadata["annotations"] = annotations
     return metadata
 
 

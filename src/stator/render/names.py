@@ -16,6 +16,7 @@ SUB_COMPONENT_TYPE = "nvidia.com/dynamo-sub-component-type"
 COMPONENT_CLASS = "nvidia.com/dynamo-component-class"
 DYNAMO_NAMESPACE = "nvidia.com/dynamo-namespace"
 WORKER_HASH = "nvidia.com/dynamo-worker-hash"
+BASE_MODEL_HASH = "nvidia.com/dynamo-base-model-hash"
 METRICS_ENABLED = "nvidia.com/metrics-enabled"
 # LeaderWorkerSet pods: `leader` or `worker`.
 ROLE = "role"
@@ -26,11 +27,20 @@ DISCOVERY_BACKEND = "nvidia.com/dynamo-discovery-backend"
 
 DISCOVERY_MODE = "nvidia.com/dynamo-kube-discovery-mode"
 ENABLE_METRICS = "nvidia.com/enable-metrics"
+BASE_MODEL = "nvidia.com/dynamo-base-model"
 ORIGIN_VERSION = "nvidia.com/dynamo-operator-origin-version"
 VLLM_EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 
+RESTART = "nvidia.com/restartAt"
+
+PLANNER_ACCOUNT = "planner-serviceaccount"
+PICKER_ACCOUNT = "epp-serviceaccount"
+POOL_GROUP = "inference.networking.k8s.io"
+PICKER_CONFIG_KEY = "epp-config-dynamo.yaml"
+
 GLOBAL_NAMESPACE = "dynamo"
 WORKER_TYPES = frozenset({"worker", "prefill", "decode"})
+TYPES = WORKER_TYPES | {"frontend", "planner", "epp"}
 
 # Kubernetes documentation, "Object Names and IDs": a Service name is an RFC 1035 label, a label value has at most
 # 63 characters. The workload's name is both.
@@ -62,6 +72,16 @@ def workload_name(graph: Graph, component: Component, generation: str) -> str:
         return graph.name
     name = f"{graph.name}-{component.name.lower()}"
     return f"{name}-{generation}" if generation else name
+
+
+def pool_name(graph: str) -> str:
+    """The InferencePool of a graph."""
+    return f"{graph}-pool"
+
+
+def picker_config_name(graph: str) -> str:
+    """The ConfigMap of a graph's endpoint picker."""
+    return f"{graph}-epp-config"
 
 
 def service_name(workload: str) -> str:

@@ -6,14 +6,16 @@ Pull secrets found by registry are not added: that needs a cluster. The user's o
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from stator.model import MAIN, Path
-from stator.render import rbac
-from stator.render.backends import Changes
+from stator.render import names, rbac
+from stator.render.changes import Changes
 from stator.render.context import Context, copied
 from stator.render.defaults import Defaults
 from stator.render.manifest import NotRendered
+from stator.render.objects.accounts import account_of
 
 Json = dict[str, Any]
 
@@ -21,8 +23,6 @@ SHARED_MEMORY = "shared-memory"
 _SHARED_MEMORY_PATH = "/dev/shm"  # noqa: S108 - the mount point of POSIX shared memory, not a temporary file
 _SHARED_MEMORY_SIZE = "8Gi"
 _FS_GROUP = 1000
-_PLANNER_ACCOUNT = "planner-serviceaccount"
-_EPP_ACCOUNT = "epp-serviceaccount"
 _ZERO = re.compile(r"[+-]?0*(?:\.0*)?(?:[eE][+-]?\d+|[numkMGTPE]i?|Ki)?")
 
 
@@ -57,8 +57,10 @@ def pod_spec(context: Context, main: Json, defaults: Defaults, made: Changes, no
     mounted = {mount.get("name") for mount in mounts}
     present = {volume.get("name") for volume in volumes}
     volumes += [copied(item) for item in defaults.volumes if item["name"] in mounted and item["name"] not in present]
-    volumes += [copied(item) for item in made.volumes]
-    mounts += [dict(item) for item in made.mounts]
+    # A volume or a place that the user has taken stays theirs: two of a name are refused by the API server.
+    volumes += [copied(item) for item in made.volumes if item["name"] not in present]
+    places = {mount.get("mountPath") for mount in mounts}
+    mounts += [dict(item) for item in made.mounts if item["mountPath"] not in places]
     if made.init_containers:
         spec["initContainers"] = [*(spec.get("initContainers") or ()), *(copied(item) for item in made.init_containers)]
     volumes, mounts = _shared_memory(context, volumes, mounts, notes)
@@ -69,29 +71,38 @@ def pod_spec(context: Context, main: Json, defaults: Defaults, made: Changes, no
     return spec
 
 
+def put_sidecars(spec: Json, rendered: Mapping[str, Json]) -> None:
+    """Put rendered containers in the places of the user's of the same names."""
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            spec[field] = [rendered.get(item.get("name"), item) for item in spec[field]]
+
+
 def _service_account(context: Context, spec: Json, notes: list[NotRendered]) -> None:
     """Set the account of the type: forced for a planner, a default for an endpoint picker, else discovery's."""
     # `serviceAccount` is the deprecated name of the same field (Kubernetes API, PodSpec).
     given = spec.get("serviceAccountName") or spec.get("serviceAccount")
-    if context.type == "planner":
-        if given and given != _PLANNER_ACCOUNT:
+    if context.type == "planner" and context.provider == "component":
+        if given and given != names.PLANNER_ACCOUNT:
             notes.append(
                 NotRendered(
                     _path(context, "serviceAccountName"),
                     context.at("podTemplate", "spec", "serviceAccountName"),
-                    f"a planner always runs as {_PLANNER_ACCOUNT}, which may scale the graph",
+                    f"a planner always runs as {names.PLANNER_ACCOUNT}, which may scale the graph",
                 )
             )
         spec.pop("serviceAccount", None)
-        spec["serviceAccountName"] = _PLANNER_ACCOUNT
+        spec["serviceAccountName"] = names.PLANNER_ACCOUNT
     elif given:
         return
+    elif context.type == "planner":
+        spec["serviceAccountName"] = names.PLANNER_ACCOUNT
     elif context.type == "epp":
-        spec["serviceAccountName"] = _EPP_ACCOUNT
+        spec["serviceAccountName"] = names.PICKER_ACCOUNT
     elif context.discovery == "kubernetes":
         spec["serviceAccountName"] = rbac.account_name(context.parent)
     account = spec.get("serviceAccountName")
-    if account in {_PLANNER_ACCOUNT, _EPP_ACCOUNT}:
+    if account in {names.PLANNER_ACCOUNT, names.PICKER_ACCOUNT} and not account_of(context.type, context.options)[1]:
         notes.append(
             NotRendered(
                 (f"ServiceAccount/{context.graph.namespace}/{account}",),

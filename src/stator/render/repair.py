@@ -14,7 +14,7 @@ import msgspec
 
 from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair, evaluate
 from stator.errors import Position
-from stator.render.container import MainContainer, env_from_provenance, source_name
+from stator.render.container import MergedContainer, env_from_provenance, source_name
 from stator.render.context import Context
 from stator.render.environment import Entry, merge
 from stator.render.manifest import Provenance, Setter
@@ -34,7 +34,7 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
     facts: ContainerFacts
 
 
-def repaired(context: Context, main: MainContainer, labels: dict[str, str]) -> Repaired:
+def repaired(context: Context, main: MergedContainer, labels: dict[str, str]) -> Repaired:
     """Evaluate the rules and apply their repairs. With repairs switched off the findings weigh what they weigh."""
     facts = _facts(context, main)
     verdict = evaluate(facts, repair=context.options.repairs)
@@ -59,13 +59,13 @@ def repaired(context: Context, main: MainContainer, labels: dict[str, str]) -> R
     )
 
 
-def _facts(context: Context, main: MainContainer) -> ContainerFacts:
+def _facts(context: Context, main: MergedContainer) -> ContainerFacts:
     positions = {entry.name: entry.setter.position for entry in main.env}
 
     def locate(*path: str | int) -> Position | None:
         if path[:1] == ("env",) and len(path) > 1:
             return positions.get(str(path[1]))
-        return context.at_main(*path) if path else context.at()
+        return context.at_container(*path) if path else context.at()
 
     return ContainerFacts(
         object=context.graph.ref,
@@ -83,6 +83,8 @@ def _facts(context: Context, main: MainContainer) -> ContainerFacts:
 
 def _config_maps(context: Context, repairs: Sequence[Repair], labels: dict[str, str]) -> list[tuple[str, Json]]:
     """One ConfigMap per rule that offers values at the lowest precedence, named after the workload and the rule."""
+    # Roles with one template share the ConfigMap; with templates of their own they may need different values.
+    role = f"-{context.role.name}" if "roles" in context.component.path else ""
     data: dict[str, dict[str, str]] = {}
     for repair in repairs:
         if isinstance(repair, AddEnvLowest):
@@ -94,7 +96,7 @@ def _config_maps(context: Context, repairs: Sequence[Repair], labels: dict[str, 
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": {
-                    "name": f"{context.workload}-{rule.lower()}",
+                    "name": f"{context.workload}{role}-{rule.lower()}",
                     "namespace": context.graph.namespace,
                     "labels": dict(labels),
                 },

@@ -30,7 +30,8 @@ class Side(msgspec.Struct, frozen=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One difference. `before` is None for what is new, `after` for what is gone; both are texts fit to be shown.
 
-    `why` is who set the new value (who had set the old one, where it is gone), in the words of provenance.
+    `why` is who set the new value (who had set the old one, where it is gone), in the words of provenance. `role` is
+    the kind of pod (`leader`, `worker`) of a component that has several.
     """
 
     subject: Subject
@@ -39,10 +40,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     after: str | None
     why: str = ""
     position: Position | None = None
+    role: str = ""
 
 
 class ObjectChange(msgspec.Struct, frozen=True):
-    """An object beside the Deployments that differs; `ref` is `Kind/namespace/name`."""
+    """An object beside the workloads that differs; `ref` is `Kind/namespace/name`."""
 
     ref: str
     change: Literal["added", "removed", "changed"]

@@ -1,7 +1,7 @@
 """Two renderings of graphs compared: which pods are replaced, which stay, and why.
 
-Pods are replaced when their Deployment's pod template changes, or, for workers, when the worker hash does: then all
-workers of the graph get new Deployments together. A difference that repairs alone make replaces nothing: a repair is
+Pods are replaced when their pod template changes, or, for workers, when the worker hash does: then all workers of
+the graph are replaced together. A difference that repairs alone make replaces nothing: a repair is
 for generations that are new or not Ready.
 """
 
@@ -83,16 +83,17 @@ def _verdict(
         return "rolls", _generation_words(new.name, inputs)
     if only_repairs(changes):
         return "waits", "only a repair differs: pods that are Ready keep running, new ones get it"
-    specs = [dict(part.workload["spec"]) for part in (old, new)]
-    templates = [spec.pop("template") for spec in specs]
-    if templates[0] != templates[1] or old.workload["metadata"]["name"] != new.workload["metadata"]["name"]:
-        return "rolls", "its pod template changes"
-    replicas = [spec.pop("replicas", None) for spec in specs]
-    if replicas[0] != replicas[1]:
-        return "scales", f"replicas {_number(replicas[0])} -> {_number(replicas[1])}"
-    if specs[0] != specs[1] or old.objects != new.objects:
+    if old.pods != new.pods or _identity(old.workload) != _identity(new.workload):
+        return "rolls", "its pods change" if old.pods != new.pods else "its workload becomes another object"
+    if old.replicas != new.replicas:
+        return "scales", f"replicas {_number(old.replicas)} -> {_number(new.replicas)}"
+    if old.objects != new.objects:
         return "updates", "objects change that do not touch its pods"
     return "same", ""
+
+
+def _identity(workload: dict[str, Any]) -> tuple[str, str]:
+    return workload["kind"], workload["metadata"]["name"]
 
 
 def _number(replicas: int | None) -> str:

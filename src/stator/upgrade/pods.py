@@ -14,8 +14,10 @@ import msgspec
 
 from stator.model import MAIN, Component
 from stator.render import Provenance, RenderedComponent, names
+from stator.render.container import probe_text
 from stator.render.environment import shown
 from stator.render.explain import masked_value, who
+from stator.render.manifest import RenderedPod
 from stator.upgrade.arguments import argument_changes
 from stator.upgrade.change import Change, Side, Subject
 from stator.upgrade.structure import differences
@@ -24,27 +26,51 @@ _SUFFIX = "DYN_NAMESPACE_WORKER_SUFFIX"
 _PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 _OWN = ("image", "command", "args", "env", "envFrom", *_PROBES)
 History = Mapping[tuple[str, str], Provenance]
+Template = dict[str, Any]
 
 _NOT_SHOWN = " (a part that is not shown differs)"
 
 
 def pod_changes(before: Side, after: Side, old: RenderedComponent, new: RenderedComponent) -> tuple[Change, ...]:
-    """Every difference of the pod templates of `old` (in `before`) and `new` (in `after`) that is not the hash's."""
-    template, new_template = _without_hash(old.workload, before), _without_hash(new.workload, after)
-    if template == new_template:
-        return ()
-    main, new_main = _pop_main(template), _pop_main(new_template)
-    was, now = _history(old), _history(new)
+    """Every difference of the pods of `old` (in `before`) and `new` (in `after`) that is not the hash's.
+
+    Pods are compared role by role; where a component has several roles, a change names its own.
+    """
     component = next(part for part in after.graph.components if part.name == new.name)
-    return (
-        *_image(main, new_main, after, component),
-        *(_at(after, component, change) for change in argument_changes(main, new_main)),
-        *_env(main, new_main, was, now),
-        *_env_from(main, new_main, was, now),
-        *_probes(main, new_main, was, now),
-        *differences(_rest(main), _rest(new_main), f"spec.containers[{MAIN}]"),
-        *differences(template, new_template),
-    )
+    olds, news = ({pod.role: pod for pod in part.pods} for part in (old, new))
+    changes: list[Change] = []
+    for role in dict.fromkeys((*olds, *news)):
+        counts = [str(pods[role].count) if role in pods else None for pods in (olds, news)]
+        if counts[0] != counts[1]:
+            changes.append(
+                Change(subject="field", name="pods of a replica", before=counts[0], after=counts[1], role=role)
+            )
+        if role in olds and role in news:
+            templates = _without_hash(olds[role], before), _without_hash(news[role], after)
+            histories = _history(old, role), _history(new, role)
+            changes += [
+                msgspec.structs.replace(change, role="" if role == MAIN else role)
+                for change in _template_changes(after, component, templates, histories)
+            ]
+    return tuple(changes)
+
+
+def _template_changes(
+    after: Side, component: Component, templates: tuple[Template, Template], histories: tuple[History, History]
+) -> Iterator[Change]:
+    """The differences of two pod templates, from which their main containers are taken."""
+    if templates[0] == templates[1]:
+        return
+    main, new_main = (template["spec"]["containers"].pop(0) for template in templates)
+    was, now = histories
+    yield from _image(main, new_main, after, component)
+    for change in argument_changes(main, new_main):
+        yield _written(after, component, change, now)
+    yield from _env(main, new_main, was, now)
+    yield from _env_from(main, new_main, was, now)
+    yield from _probes(main, new_main, was, now)
+    yield from differences(_rest(main), _rest(new_main), f"spec.containers[{MAIN}]")
+    yield from differences(*templates)
 
 
 def only_repairs(changes: tuple[Change, ...]) -> bool:
@@ -52,10 +78,10 @@ def only_repairs(changes: tuple[Change, ...]) -> bool:
     return bool(changes) and all(change.why.startswith("repair:") for change in changes)
 
 
-def _without_hash(workload: Mapping[str, Any], side: Side) -> dict[str, Any]:
-    """A copy of a Deployment's pod template without what the worker hash puts into it."""
-    template: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(workload["spec"]["template"]))
-    labels = template["metadata"]["labels"]
+def _without_hash(pod: RenderedPod, side: Side) -> Template:
+    """A copy of a pod template without what the worker hash puts into it."""
+    template: Template = msgspec.json.decode(msgspec.json.encode(pod.template))
+    labels = template.get("metadata", {}).get("labels", {})
     labels.pop(names.SELECTOR, None)
     if generation := side.manifest.generation:
         if labels.get(names.WORKER_HASH) == generation:
@@ -65,19 +91,16 @@ def _without_hash(workload: Mapping[str, Any], side: Side) -> dict[str, Any]:
     return template
 
 
-def _pop_main(template: dict[str, Any]) -> dict[str, Any]:
-    """Take the main container, which rendering puts first, out of a template."""
-    main: dict[str, Any] = template["spec"]["containers"].pop(0)
-    return main
-
-
 def _rest(main: Mapping[str, Any]) -> dict[str, Any]:
     """What is left of a main container when its parts with a history are taken away."""
     return {key: value for key, value in main.items() if key not in _OWN}
 
 
-def _history(part: RenderedComponent) -> History:
-    return {(item.subject, item.name): item for item in part.provenance}
+def _history(part: RenderedComponent, role: str) -> History:
+    """The histories of a role's main container; what holds for every role is kept under `main`."""
+    containers = (MAIN, f"{role}/{MAIN}")
+    ordered = [item for container in containers for item in part.provenance if item.container == container]
+    return {(item.subject, item.name): item for item in ordered}
 
 
 def _image(old: Mapping[str, Any], new: Mapping[str, Any], side: Side, component: Component) -> Iterator[Change]:
@@ -87,8 +110,12 @@ def _image(old: Mapping[str, Any], new: Mapping[str, Any], side: Side, component
         yield Change(subject="image", name="", before=old["image"], after=new["image"], why=why, position=position)
 
 
-def _at(side: Side, component: Component, change: Change) -> Change:
-    """A change of the command line with where that stands."""
+def _written(side: Side, component: Component, change: Change, now: History) -> Change:
+    """A change of the command line with who set it: a framework's flag, or the author, and where."""
+    if (history := now.get(("flag", change.name))) is not None and change.after is not None:
+        setter = history.setter
+        why = who(msgspec.structs.replace(setter, position=None))
+        return msgspec.structs.replace(change, why=why, position=setter.position)
     position = side.graph.locate(*component.main_path, "args" if component.main.get("args") else "command")
     return msgspec.structs.replace(change, why=f"component: {component.name}", position=position)
 
@@ -152,7 +179,10 @@ def _probes(old: Mapping[str, Any], new: Mapping[str, Any], was: History, now: H
         if old.get(field) != new.get(field):
             key = ("probe", field)
             histories = [each.get(key) for each in (was, now)]
-            before, after = (None if item is None else item.setter.value for item in histories)
+            before, after = (
+                None if probe is None else item.setter.value if item else probe_text(probe)
+                for probe, item in zip((old.get(field), new.get(field)), histories, strict=True)
+            )
             if before == after:
                 after = f"{after}{_NOT_SHOWN}"
             yield _explained("probe", field, before, after, old=histories[0], new=histories[1])

@@ -86,6 +86,7 @@ def _change(change: Change) -> dict[str, Any]:
     return {
         "subject": change.subject,
         "name": change.name,
+        "role": change.role or None,
         "before": change.before,
         "after": change.after,
         "why": change.why,
@@ -123,7 +124,8 @@ def _component(part: ComponentChange, width: int) -> Iterable[str]:
 def change_text(change: Change) -> str:
     """One change in one line: `~ env NAME: false -> true  (who set it) at file:line`."""
     sign = "+" if change.before is None else "-" if change.after is None else "~"
-    what = " ".join(word for word in (change.subject if change.subject != "field" else "", change.name) if word)
+    subject = change.subject if change.subject != "field" else ""
+    what = " ".join(word for word in (change.role, subject, change.name) if word)
     values = " -> ".join(_short(value) for value in (change.before, change.after) if value)
     line = f"{sign} {what}: {values}" if values else f"{sign} {what}"
     if change.why:

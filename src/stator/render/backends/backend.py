@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from stator.errors import Problem
 from stator.render.backends import cache, sglang, trtllm, vllm
-from stator.render.backends.changes import Changes, Json, together
 from stator.render.backends.injection import Argv, NoPlaceError
+from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
 from stator.render.environment import Entry
 from stator.render.manifest import NotRendered
@@ -41,6 +41,6 @@ def _unplaced(context: Context, why: str) -> NotRendered:
     field = "args" if context.component.main.get("args") else "command"
     return NotRendered(
         (*context.component.main_path, field),
-        context.at_main(field),
+        context.at_container(field),
         f"nothing is added for {context.role.nodes} nodes: {why}; the command has to find the other nodes by itself",
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stator.errors import Problem
-from stator.render.backends.changes import Changes, Json, literal
+from stator.render.backends.setters import literal
+from stator.render.changes import Changes, Json
 from stator.render.context import Context
 
 # Only vLLM has a place that needs no asking.

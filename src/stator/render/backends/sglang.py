@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from stator.render.backends.changes import Changes, Json, set_by, together, without_probes
 from stator.render.backends.injection import Argv, with_flags
+from stator.render.backends.setters import set_by, without_probes
+from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
 from stator.render.defaults import PROBES
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.render.backends.changes import Changes, Json, literal, set_by, together, without_probes
 from stator.render.backends.injection import Argv, invocation_of, quoted
+from stator.render.backends.setters import literal, set_by, without_probes
+from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
 from stator.render.defaults import SHELL
 from stator.render.environment import Entry

@@ -18,10 +18,11 @@ from collections.abc import Sequence
 
 from stator.model.shell import UnreadableScriptError, simple_commands
 from stator.render import names
-from stator.render.backends.changes import Changes, Json, field, set_by, together, without_probes
 from stator.render.backends.injection import Argv, NoPlaceError, invocation_of, quoted, with_flags
 from stator.render.backends.parallelism import Parallelism, UnreadableSizeError, option, parallelism
+from stator.render.backends.setters import field, set_by, without_probes
 from stator.render.backends.waiting import wait_for_leader
+from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
 from stator.render.defaults import PROBES, SHELL
 from stator.render.resources import gpu_count

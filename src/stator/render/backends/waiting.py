@@ -7,7 +7,7 @@ Without it a worker's engine gives up while the leader still loads, and one rest
 from __future__ import annotations
 
 from stator.render import names
-from stator.render.backends.changes import Changes
+from stator.render.changes import Changes
 from stator.render.context import Context
 
 _VOLUME = "wait-leader-script"

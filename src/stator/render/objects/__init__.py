@@ -1,0 +1,1 @@
+"""Objects beside a graph's workloads, one module per feature that asks for them."""

@@ -1,0 +1,43 @@
+"""What `stator up` refuses before anything is made."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from stator.errors import InvalidInputError
+from stator.local.config import LocalConfig
+from stator.local.preparation import Preparation, prepare
+from stator.local.state import StateDirectory
+from stator.model.load import load
+from stator.render import RenderOptions
+
+GRAPH = """
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: ns}
+spec:
+  components:
+  - name: Worker
+    type: worker
+    multinode: {nodeCount: 2}
+    podTemplate: {spec: {containers: [{name: main, image: "r/sglang-runtime:1.6.1", args: [python3 -m dynamo.sglang]}]}}
+"""
+
+
+def test_an_engine_over_several_nodes_is_refused_where_it_is_written(tmp_path: Path) -> None:
+    """Its pods find each other by names that only a cluster gives them."""
+    how = Preparation(
+        render=RenderOptions(), config=LocalConfig(), state=StateDirectory(tmp_path / "state"), cache=tmp_path / "cache"
+    )
+    inventory = load(["-"], stdin=io.StringIO(GRAPH))
+    with pytest.raises(InvalidInputError) as caught:
+        prepare(inventory, how, progress=lambda _: None)
+    [problem] = caught.value.problems
+    assert (str(problem.position), problem.what) == (
+        "-:7",
+        "component Worker becomes a LeaderWorkerSet, which does not run on one machine",
+    )
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,122 @@
+"""Every graph in the published `ai-dynamo` wheels, as files and inside their Python sources, on every provider."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from uv import find_uv_bin
+
+from stator.errors import InvalidInputError, Problem
+from stator.model import Graph
+from stator.model.load import load
+from stator.render import RenderOptions, render_graph
+from stator.render.output import to_yaml
+
+pytestmark = pytest.mark.real
+
+RELEASES = ("1.1.1", "1.2.1", "1.3.1", "1.4.2", "1.5.1", "1.6.1")
+KINDS = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter")
+KIND = re.compile(rf"^\s*kind:\s*['\"]?(?:{'|'.join(KINDS)})['\"]?\s*$", re.MULTILINE)
+PROVIDERS = (RenderOptions(), RenderOptions(provider="grove"))
+REQUIRED = re.compile(r"([\w.]+): is required")
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release's files, from the installer's cache or the index it is set up for."""
+    target = tmp_path_factory.mktemp("wheel")
+    install = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--python", sys.executable]
+    subprocess.run([*install, "--target", str(target), f"ai-dynamo=={request.param}"], check=True)
+    return target
+
+
+def files(root: Path) -> Iterator[Path]:
+    """The manifest files of a release that hold a Dynamo object."""
+    for path in sorted(root.rglob("*.y*ml")):
+        if KIND.search(path.read_text()):
+            yield path
+
+
+def embedded(root: Path) -> Iterator[tuple[str, str]]:
+    """Place and text of the manifests in a release's Python sources: YAML texts, and literal mappings as JSON."""
+    for path in sorted(root.rglob("*.py")):
+        source = path.read_text()
+        if not any(kind in source for kind in KINDS):
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and KIND.search(node.value):
+                yield f"{path.relative_to(root)}:{node.lineno}", textwrap.dedent(node.value)
+            elif isinstance(node, ast.Dict) and (value := literal(node)).get("kind") in KINDS and "apiVersion" in value:
+                yield f"{path.relative_to(root)}:{node.lineno}", json.dumps(value)
+
+
+def literal(node: ast.Dict) -> dict[str, Any]:
+    """The value of a mapping that is written out, else an empty one."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def render_everywhere(graphs: tuple[Graph, ...]) -> None:
+    """Render for every provider; the text has to be YAML again, and every pod needs a named container."""
+    for graph in graphs:
+        for options in PROVIDERS:
+            manifest = render_graph(graph, options)
+            assert list(yaml.safe_load_all(to_yaml(manifest.objects))) == list(manifest.objects)
+            for component in manifest.components:
+                names = [item["name"] for pod in component.pods for item in pod.template["spec"]["containers"]]
+                assert names[0] == "main"
+                assert len(set(names)) == len(names) / len(component.pods)
+
+
+def is_true(problem: Problem, value: dict[str, Any]) -> bool:
+    """Whether a problem says something that a look at the fragment confirms."""
+    if required := REQUIRED.fullmatch(problem.what):
+        *parents, name = required[1].split(".")
+        for parent in parents:
+            value = value[parent]
+        return name not in value
+    if problem.what.startswith("spec.components: must be a list of 1 to 25 items"):
+        return value["spec"]["components"] == []
+    if problem.what.startswith("apiVersion: DynamoGraphDeployment is known in"):
+        return not value["apiVersion"].startswith("nvidia.com/")
+    if problem.what.endswith('has no container "main" with an image'):
+        index = int(problem.what.partition("[")[2].partition("]")[0])
+        template = value["spec"]["components"][index].get("podTemplate", {})
+        containers = template.get("spec", {}).get("containers", [])
+        return all(item["name"] != "main" or "image" not in item for item in containers)
+    return False
+
+
+def test_every_published_file_renders(wheel: Path) -> None:
+    """Templates, examples and test configurations are what people start from."""
+    found = list(files(wheel))
+    assert found
+    for path in found:
+        render_everywhere(load([str(path)], namespace="published").graphs)
+
+
+def test_every_embedded_manifest_renders_or_says_truly_why_not(wheel: Path) -> None:
+    """The sources also hold fragments, which are refused with the line and a reason that holds."""
+    for place, text in embedded(wheel):
+        try:
+            render_everywhere(load(["-"], stdin=io.StringIO(text)).graphs)
+        except InvalidInputError as error:
+            value = yaml.safe_load(text)
+            for problem in error.problems:
+                assert problem.position is not None, place
+                assert problem.position.line, place
+                assert is_true(problem, value), (place, str(problem))
