@@ -516,3 +516,19 @@ def test_what_the_user_settled_is_no_changed_default() -> None:
     """A default does not matter to whoever set the value."""
     made = graph(frontend("1.3.1", "--router-mode", "kv", "--router-queue-threshold", "16"), worker("1.3.1"))
     assert "DYN502" not in {rule for rule, _, _ in found(made, after=Version(1, 4, 0))}
+
+
+def test_shared_memory_switched_off_in_the_older_version_is_found_too() -> None:
+    """A v1alpha1 file says the same thing in other words, and gets the same verdict at its own line."""
+    main = {"image": "r/sglang:1.6.1", "command": ["python3", "-m", "dynamo.sglang"], "args": ["--tp", "2"]}
+    service = {"componentType": "worker", "sharedMemory": {"disabled": True}, "extraPodSpec": {"mainContainer": main}}
+    made = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "old"},
+        "spec": {"services": {"Worker": {**service, "resources": {"limits": {"gpu": "2"}}}}},
+    }
+    (finding,) = report(made).findings
+    assert (finding.rule, finding.component) == ("DYN408", "Worker")
+    assert finding.location is not None
+    assert yaml.safe_dump(made, sort_keys=False).splitlines()[finding.location.line - 1].strip() == "disabled: true"
