@@ -48,6 +48,11 @@ def gpus(number: str, *args: str, engine: str = "vllm", **fields: Any) -> Case:
     return one(worker("1.6.1", *args, engine=engine, main=limits, **fields))
 
 
+def planned(planner: str, name: str) -> Case:
+    """A graph with a planner and a worker of that name."""
+    return (graph(frontend(), part("Planner", "planner", planner), worker(engine="vllm", name=name)),)
+
+
 def hook(seconds: int, grace: int | None = None) -> Case:
     """A worker that waits before it stops."""
     pod = {} if grace is None else {"terminationGracePeriodSeconds": grace}
@@ -343,6 +348,23 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         "Worker",
         env("1.5.0", DYN_SNAPSHOT_RESTORE_STANDBY="true"),
         [env("1.4.2", DYN_SNAPSHOT_RESTORE_STANDBY="true")],
+    ),
+    (
+        "DYN213",
+        "warning",
+        "VllmDecodeWorker",
+        planned("1.6.0", "VllmDecodeWorker"),
+        [planned("1.5.1", "VllmDecodeWorker"), planned("1.6.0", "Mine")],
+    ),
+    (
+        "DYN320",
+        "warning",
+        "Frontend",
+        one(worker(), frontend("1.6.1", "--router-queue-threshold", "4")),
+        [
+            one(worker("1.5.1"), frontend("1.5.1", "--router-queue-threshold", "4")),
+            one(worker(), frontend("1.6.1", "--kv-events")),
+        ],
     ),
     ("DYN402", "warning", "Worker", by_source("DYN_SYSTEM_PORT"), [by_source("HF_TOKEN")]),
     (
