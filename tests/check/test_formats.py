@@ -156,3 +156,12 @@ def test_concise_is_one_line_a_finding_that_editors_open() -> None:
     assert lines[0].startswith("-:")
     assert " DYN" in lines[0]
     assert lines[-1] == MUCH.last_line
+
+
+@pytest.mark.parametrize("name", ["text", "concise"])
+def test_a_value_from_a_manifest_cannot_write_to_the_terminal(name: str) -> None:
+    """Escape sequences and line breaks in a value are shown, not obeyed."""
+    odd = Finding(rule="DYN101", severity="error", message="value \x1b[2J\n0 errors", object="o")
+    text = FORMATS[name](Report(operator="1.6.1", findings=(odd,)), "error")
+    assert "\\x1b[2J\\n0 errors" in text
+    assert "\x1b" not in text

@@ -441,6 +441,25 @@ def test_a_graph_with_nothing_wrong_is_left_in_peace() -> None:
     assert found(made) == QUIET
 
 
+def test_halves_of_an_engine_are_told_by_their_command_line_too() -> None:
+    """Manifests that call both halves `worker` are judged like those that name their types."""
+    parts = [
+        worker(release, "--disaggregation-mode", half, engine="trtllm", name=half)
+        for half, release in (("prefill", "1.6.0"), ("decode", "1.6.1"))
+    ]
+    assert ("DYN203", "error", "decode") in found(graph(frontend(), *parts))
+
+
+def test_kv_events_are_not_missed_where_nobody_listens() -> None:
+    """A decode worker, and a router that does without events, need no configuration of events."""
+    decode = worker("1.6.1", "--disaggregation-mode", "decode", engine="vllm")
+    assert found(graph(frontend("1.6.1", "--router-mode", "kv"), decode)) == QUIET
+    plain = worker("1.6.1", "--model", "m", engine="vllm")
+    assert found(graph(frontend("1.6.1", "--router-mode", "kv", "--no-router-kv-events"), plain)) == QUIET
+    told = frontend(env={"DYN_ROUTER_MODE": "kv", "DYN_ROUTER_USE_KV_EVENTS": "false"})
+    assert found(graph(told, plain)) == QUIET
+
+
 def test_the_operator_decides_its_own_window() -> None:
     """The same graph is inside the window of one operator and outside that of a newer one."""
     made = graph(frontend("1.4.2"), worker("1.4.2"))

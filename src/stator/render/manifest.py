@@ -70,7 +70,7 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     `workload` is the Deployment or LeaderWorkerSet, or the PodCliqueSet of the whole graph; `objects` holds all that
     are the component's own, which a PodCliqueSet is not. `pods` are the pods of one replica, leader first.
     `replicas` is None where an autoscaler owns the number. `repairs` are the ids of the rules whose repair is in the
-    objects, `facts` what the rules looked at.
+    objects, `facts` what the rules looked at (of a component in several roles: its leader).
     """
 
     name: str

@@ -19,7 +19,7 @@ def to_concise(report: Report, fail_on: FailOn) -> str:
     """`file:line:column: severity ID name: message`, one line a finding, and the counts."""
     del fail_on
     found = (
-        f"{place(finding)}{finding.severity} {finding.rule} {name_of(finding.rule)}: {finding.message}"
+        f"{place(finding)}{finding.severity} {finding.rule} {name_of(finding.rule)}: {plain(finding.message)}"
         for finding in report.findings
     )
     return _lines(line for part in (found, _rest(report)) for line in part)
@@ -33,6 +33,11 @@ def place(finding: Finding) -> str:
     return f"{where}:{where.column}: " if where.line and where.column else f"{where}: "
 
 
+def plain(text: str) -> str:
+    """The text on one line, with what would move a terminal's cursor or change its colours written out."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
 def name_of(rule: str) -> str:
     """The kebab name of a rule."""
     return next((known.name for known in rules() if known.id == rule), "")
@@ -41,18 +46,18 @@ def name_of(rule: str) -> str:
 def unused_line(ignore: Ignore) -> str:
     """What there is to say about an ignore that fits nothing."""
     where = f"{ignore.position}: " if ignore.position else "--ignore: "
-    return f"{where}{ignore.rule} is ignored here ({ignore.reason}), and nothing is found: remove it"
+    return f"{where}{ignore.rule} is ignored here ({plain(ignore.reason)}), and nothing is found: remove it"
 
 
 def _findings(report: Report) -> Iterator[str]:
     for finding in report.findings:
         part = f"{finding.object} {finding.component}".rstrip()
         yield f"{place(finding)}{finding.severity} {finding.rule} {name_of(finding.rule)}"
-        yield f"  {part}: {finding.message}"
+        yield f"  {part}: {plain(finding.message)}"
         if finding.repair:
-            yield f"  repaired: {finding.repair}"
+            yield f"  repaired: {plain(finding.repair)}"
         if finding.remedy:
-            yield f"  do: {finding.remedy}"
+            yield f"  do: {plain(finding.remedy)}"
     shown = list(dict.fromkeys(finding.rule for finding in report.findings))
     if shown:
         yield f"see: {', '.join(f'stator explain {rule}' for rule in shown)}"
@@ -61,7 +66,7 @@ def _findings(report: Report) -> Iterator[str]:
 def _rest(report: Report) -> Iterator[str]:
     for ignored in report.ignored:
         finding = ignored.finding
-        yield f"{place(finding)}ignored {finding.rule} {name_of(finding.rule)}: {ignored.ignore.reason}"
+        yield f"{place(finding)}ignored {finding.rule} {name_of(finding.rule)}: {plain(ignored.ignore.reason)}"
     yield from map(unused_line, report.unused)
     for problem in report.problems:
         yield f"not checked: {problem}"

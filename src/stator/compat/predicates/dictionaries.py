@@ -22,23 +22,24 @@ from stator.versions import Version
 def unknown_option(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     """Options of Dynamo's that the release does not have: outcomes `gone` and `later`."""
     del rule
-    for run in facts.command_line.invocations:
-        line = _line(facts.version.core, run.module)
+    release = facts.version.core
+    for run in facts.command_line.invocations if release else ():
+        line = _line(release, run.module)
         for index, word in words(run) if line else ():
             name = word.partition("=")[0]
-            if name in _told_by_others() or any(_accepts(module, name) for module in line):
+            if any(_accepts(module, name) for module in line):
                 continue
-            known = [release for release in releases() if _is_option_of_dynamo(release, run.module, name)]
-            if known and facts.version.core is not None:
+            known = [other for other in releases() if _is_option_of_dynamo(other, run.module, name)]
+            if release and known and (run.module, name) not in _told_by_others(release):
                 yield Outcome(
-                    key="gone" if known[-1] < facts.version.core else "later",
+                    key="gone" if known[-1] < release else "later",
                     # The engine's own parser gets what is left, and not all of their options are on record.
                     certainty="possible" if any(part.passes_through for part in line) else "certain",
                     where=place(facts, run, index),
                     values={
                         "flag": name,
                         "module": run.module,
-                        "known": str(known[-1] if known[-1] < facts.version.core else known[0]),
+                        "known": str(known[-1] if known[-1] < release else known[0]),
                     },
                 )
 
@@ -99,6 +100,12 @@ def _choices(module: ComponentDictionary, name: str) -> Sequence[str]:
 
 
 @cache
-def _told_by_others() -> frozenset[str]:
-    """Options a rule of their own speaks of, with a better remedy."""
-    return frozenset(flag for rule in rules() if rule.predicate == "gone" for flag in rule.looks_for.get("flags", ()))
+def _told_by_others(release: Version) -> frozenset[tuple[str, str]]:
+    """Modules and their options of which a rule of their own speaks for this release, with a better remedy."""
+    return frozenset(
+        (module, flag)
+        for rule in rules()
+        if rule.predicate == "gone" and release in rule.affected
+        for module in rule.looks_for["modules"]
+        for flag in rule.looks_for.get("flags", ())
+    )

@@ -9,11 +9,13 @@ from typing import Any
 from stator.compat.facts import ContainerFacts, GraphFacts
 from stator.compat.given import given
 from stator.compat.outcome import Outcome
-from stator.compat.predicates.wire import routes_by_kv
+from stator.compat.predicates.wire import routes_by_events
+from stator.compat.roles import WORKERS, role
 from stator.compat.rule import Rule
 from stator.model import Component
 
-_SLEEP = re.compile(r"(?:^|[\s;&/])sleep\s+(\d+)s?\s*$")
+_SLEEP = re.compile(r"(?:^|[\s;&/])sleep\s+(\d{1,9})s?\s*$", re.ASCII)
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
@@ -71,7 +73,8 @@ def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
     """Workers that spread over more GPUs than they are given: outcome `few`.
 
-    `looks_for`: by backend, the spellings of the `tensor` and `pipeline` options. A worker that asks for no GPU by
+    `looks_for`: by backend, the spellings of the `tensor` and `pipeline` options, and `nodes`, the number of
+    nodes of a multi-node worker that names none. A worker that asks for no GPU by
     number says nothing: it may get devices by claim.
     """
     for container in facts.containers:
@@ -79,8 +82,9 @@ def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
         limits = (container.body.get("resources") or {}).get("limits") or {}
         wanted, where = _parallel(container, rule)
         given_gpus = str(limits.get("nvidia.com/gpu", ""))
-        nodes = int((component.other.get("multinode") or {}).get("nodeCount") or 1)
-        if given_gpus.isdecimal() and int(given_gpus) and wanted > int(given_gpus) * nodes:
+        multinode = component.other.get("multinode")
+        nodes = 1 if multinode is None else int(multinode.get("nodeCount") or rule.looks_for["nodes"])
+        if _NUMBER.fullmatch(given_gpus) and int(given_gpus) and wanted > int(given_gpus) * nodes:
             yield Outcome(
                 key="few",
                 component=container.component,
@@ -112,7 +116,7 @@ def _parallel(container: ContainerFacts, rule: Rule) -> tuple[int, tuple[str | i
         return wanted, where
     for spellings in (options["tensor"], options["pipeline"]):
         uses = list(given(container, (options["module"],), spellings))
-        if uses and (uses[-1].value or "").isdecimal():
+        if uses and _NUMBER.fullmatch(uses[-1].value or ""):
             wanted *= int(uses[-1].value or 1)
             where = uses[-1].where
     return wanted, where
@@ -164,11 +168,13 @@ def kv_events_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 
     `looks_for`: `flags` that configure events.
     """
-    frontends = [part for part in facts.of_type("frontend") if routes_by_kv(part)]
-    for worker in facts.of_type("worker", "prefill") if frontends else ():
+    frontends = [part for part in facts.of_type("frontend") if routes_by_events(part)]
+    for worker in facts.of_type(*WORKERS) if frontends else ():
         release = worker.version.core
         runs_vllm = any(run.module == "dynamo.vllm" for run in worker.command_line.invocations)
         if release is None or release not in rule.affected or not runs_vllm or worker.command_line.opaque:
+            continue
+        if role(facts, worker) == "decode":
             continue
         if not any(given(worker, ("dynamo.vllm",), rule.looks_for["flags"])):
             values = {"frontend": frontends[0].component}

@@ -37,12 +37,17 @@ def port_range(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
     found = []
     for name in rule.looks_for["variables"]:
         text = setting(facts, name).text
-        if not text or not re.fullmatch(r"[+-]?\d+", text.strip(), re.ASCII):
-            continue
-        if not rule.looks_for["least"] <= int(text) <= rule.looks_for["most"]:
+        number = _number(text or "")
+        if number is not None and not rule.looks_for["least"] <= number <= rule.looks_for["most"]:
             values = {"variable": name, "value": text, "most": str(rule.looks_for["most"])}
             found.append(Outcome(key="range", where=("env", name), values=values))
     return found
+
+
+def _number(text: str) -> int | None:
+    """The integer a text is, cut to ten digits, which is more than any port has; None for any other text."""
+    found = re.fullmatch(r"\s*([+-]?\d{1,10})\d*\s*", text, re.ASCII)
+    return int(found[1]) if found else None
 
 
 def discarded_payload(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from stator.compat.facts import ContainerFacts, GraphFacts, MoveFacts
 from stator.compat.outcome import Outcome
+from stator.compat.roles import WORKERS, workers
 from stator.compat.rule import Rule
 from stator.versions import Version, frontend_worker, operator_runtime, prefill_decode
-
-WORKERS = ("worker", "prefill", "decode")
 
 
 def frontend_worker_window(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
@@ -35,8 +34,8 @@ def operator_runtime_window(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 def prefill_decode_versions(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
     """Prefill and decode workers of different versions: outcome `differ`, said once, about the decode worker."""
     del rule
-    for decode in facts.of_type("decode"):
-        for prefill in facts.of_type("prefill"):
+    for decode in workers(facts, "decode"):
+        for prefill in workers(facts, "prefill"):
             skew = prefill_decode(prefill.version.core, decode.version.core)
             if skew.state == "outside":
                 outside = _outside(decode, skew.words, prefill=prefill.version.core, decode=decode.version.core)

@@ -43,13 +43,21 @@ def routes_by_kv(facts: ContainerFacts) -> bool:
     return (flags[-1] if flags else setting(facts, "DYN_ROUTER_MODE").text) == "kv"
 
 
+def routes_by_events(facts: ContainerFacts) -> bool:
+    """Whether a frontend routes by what workers publish, and not by its own guesses."""
+    if any(given(facts, FRONTENDS, ("--no-router-kv-events", "--no-kv-events"))):
+        return False
+    told = setting(facts, "DYN_ROUTER_USE_KV_EVENTS").text
+    return routes_by_kv(facts) and (told or "true").strip().lower() not in {"false", "0", "no", "off"}
+
+
 def event_subjects(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
     """Producers and consumers of events on both sides of a change of subjects: outcome `straddle`.
 
     `looks_for`: `boundary`. Consumers are planners and frontends that route by KV events.
     """
     boundary = Version.parse(rule.looks_for["boundary"])
-    consumers = [part for part in facts.of_type("frontend") if routes_by_kv(part)] + [*facts.of_type("planner")]
+    consumers = [part for part in facts.of_type("frontend") if routes_by_events(part)] + [*facts.of_type("planner")]
     for consumer in consumers:
         for worker in facts.of_type("worker", "prefill", "decode"):
             one, other = consumer.version.core, worker.version.core
