@@ -13,8 +13,7 @@ from stator.model.load import load
 from stator.render import Provider, RenderOptions, render_graph
 from stator.upgrade import Side, compare_all
 from stator.upgrade.report import diff_json, diff_text
-from stator.upgrade.targets import at_versions
-from stator.versions import Version
+from stator.versions import Version, with_versions_where_named
 
 
 @click.command()
@@ -75,5 +74,5 @@ def diff(  # noqa: PLR0913 - one argument per option
 
 
 def _sides(inventory: Inventory, rendering: RenderOptions, chosen: Mapping[str, Version]) -> list[Side]:
-    graphs = at_versions(inventory.graphs, chosen)
+    graphs = with_versions_where_named(inventory.graphs, chosen)
     return [Side(graph, render_graph(graph, rendering), rendering.operator) for graph in graphs]
