@@ -48,6 +48,11 @@ def gpus(number: str, *args: str, engine: str = "vllm", **fields: Any) -> Case:
     return one(worker("1.6.1", *args, engine=engine, main=limits, **fields))
 
 
+def planned(planner: str, name: str) -> Case:
+    """A graph with a planner and a worker of that name."""
+    return (graph(frontend(), part("Planner", "planner", planner), worker(engine="vllm", name=name)),)
+
+
 def hook(seconds: int, grace: int | None = None) -> Case:
     """A worker that waits before it stops."""
     pod = {} if grace is None else {"terminationGracePeriodSeconds": grace}
@@ -344,6 +349,23 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         env("1.5.0", DYN_SNAPSHOT_RESTORE_STANDBY="true"),
         [env("1.4.2", DYN_SNAPSHOT_RESTORE_STANDBY="true")],
     ),
+    (
+        "DYN213",
+        "warning",
+        "VllmDecodeWorker",
+        planned("1.6.0", "VllmDecodeWorker"),
+        [planned("1.5.1", "VllmDecodeWorker"), planned("1.6.0", "Mine")],
+    ),
+    (
+        "DYN320",
+        "warning",
+        "Frontend",
+        one(worker(), frontend("1.6.1", "--router-queue-threshold", "4")),
+        [
+            one(worker("1.5.1"), frontend("1.5.1", "--router-queue-threshold", "4")),
+            one(worker(), frontend("1.6.1", "--kv-events")),
+        ],
+    ),
     ("DYN402", "warning", "Worker", by_source("DYN_SYSTEM_PORT"), [by_source("HF_TOKEN")]),
     (
         "DYN403",
@@ -516,3 +538,19 @@ def test_what_the_user_settled_is_no_changed_default() -> None:
     """A default does not matter to whoever set the value."""
     made = graph(frontend("1.3.1", "--router-mode", "kv", "--router-queue-threshold", "16"), worker("1.3.1"))
     assert "DYN502" not in {rule for rule, _, _ in found(made, after=Version(1, 4, 0))}
+
+
+def test_shared_memory_switched_off_in_the_older_version_is_found_too() -> None:
+    """A v1alpha1 file says the same thing in other words, and gets the same verdict at its own line."""
+    main = {"image": "r/sglang:1.6.1", "command": ["python3", "-m", "dynamo.sglang"], "args": ["--tp", "2"]}
+    service = {"componentType": "worker", "sharedMemory": {"disabled": True}, "extraPodSpec": {"mainContainer": main}}
+    made = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "old"},
+        "spec": {"services": {"Worker": {**service, "resources": {"limits": {"gpu": "2"}}}}},
+    }
+    (finding,) = report(made).findings
+    assert (finding.rule, finding.component) == ("DYN408", "Worker")
+    assert finding.location is not None
+    assert yaml.safe_dump(made, sort_keys=False).splitlines()[finding.location.line - 1].strip() == "disabled: true"

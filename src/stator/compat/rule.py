@@ -114,7 +114,7 @@ def rules() -> tuple[Rule, ...]:
 
 def read_rule(text: str) -> Rule:
     """One rule from its file's text. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
-    document = yaml.safe_load(text)
+    document = yaml.load(text, Loader=yaml.CSafeLoader)
     for name in {"affected", "tried"} & document.keys():
         document[name] = VersionRange.parse(document[name])
     return msgspec.convert(document, Rule, from_attributes=True)

@@ -9,6 +9,7 @@ from stator.compat.predicates.sglang_canary import embedding_canary
 CONTAINER_PREDICATES: dict[str, Predicate] = {
     "sglang-embedding-canary": embedding_canary,
     "canary-without-payload": variables.canary_without_payload,
+    "deprecated-option": dictionaries.deprecated_option,
     "discarded-payload": variables.discarded_payload,
     "gone": options.gone,
     "missing-module": options.missing_module,
@@ -30,6 +31,7 @@ GRAPH_PREDICATES: dict[str, GraphPredicate] = {
     "identity-variables": manifest.identity_variables,
     "kv-events-source": manifest.kv_events_source,
     "operator-runtime-window": windows.operator_runtime_window,
+    "planner-names": wire.planner_names,
     "planes-differ": wire.planes_differ,
     "prefill-decode-versions": windows.prefill_decode_versions,
     "reserved-container": manifest.reserved_container,

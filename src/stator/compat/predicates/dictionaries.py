@@ -1,4 +1,4 @@
-"""Command lines against the dictionaries of the release: options it does not know, values it does not take.
+"""Command lines against the dictionaries of the release: options it does not know or is about to drop, and values.
 
 Only what a module's own parser refuses is said. A word counts as an unknown option if some release on record has it as
 an option of Dynamo's, and the release in question has not, as a whole or as an abbreviation: so an engine's option is
@@ -58,6 +58,23 @@ def refused_choice(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
             if all(choices and value not in choices for choices in lists):
                 values = {"flag": name, "value": value, "choices": ", ".join(lists[-1])}
                 yield Outcome(key="choice", where=place(facts, run, index), values=values)
+
+
+def deprecated_option(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
+    """Options of Dynamo's for which the release announces an end: outcome `removal`.
+
+    Spellings that are merely called obsolete say nothing: the examples of every release use some.
+    """
+    del rule
+    release = facts.version.core
+    for run in facts.command_line.invocations if release else ():
+        line = _line(release, run.module)
+        for index, word in words(run) if line else ():
+            name = word.partition("=")[0]
+            option = _option(line[-1], name)
+            if release and option and option.removal and (run.module, name) not in _told_by_others(release):
+                values = {"flag": name, "module": run.module, "removal": option.removal}
+                yield Outcome(key="removal", where=place(facts, run, index), values=values)
 
 
 @cache

@@ -111,6 +111,24 @@ def _plane(facts: ContainerFacts, rule: Rule) -> tuple[str, str] | None:
     return (since[-1], "default") if since else None
 
 
+def planner_names(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Workers a planner knew by their names until it stopped to: outcome `unnamed`.
+
+    `looks_for`: `since`, the first planner that does not; `names`, the old names with the type to give instead.
+    """
+    since = Version.parse(rule.looks_for["since"])
+    names = rule.looks_for["names"]
+    for planner in facts.of_type("planner"):
+        for worker in facts.of_type("worker") if planner.version.core and planner.version.core >= since else ():
+            if worker.component in names and not facts.component(worker).alpha.sub_component_type:
+                yield Outcome(
+                    key="unnamed",
+                    component=worker.component,
+                    values={"planner": f"{planner.component} {planner.version.core}", "type": names[worker.component]},
+                    versions={"planner": str(planner.version.core)},
+                )
+
+
 def foreign_workers(facts: FleetFacts, rule: Rule) -> Iterator[Outcome]:
     """Frontends that take another graph's workers for theirs: outcome `prefix`.
 
