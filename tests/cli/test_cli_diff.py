@@ -43,3 +43,10 @@ def test_one_side_alone_is_refused() -> None:
     result = run(CHAT)
     assert isinstance(result.exception, InvalidInputError)
     assert "--set" in str(result.exception)
+
+
+def test_an_engine_beside_its_runtime_can_be_compared() -> None:
+    """A main container that is a plain engine has no environment of ours; it is compared all the same."""
+    graph = Path(__file__).parents[1] / "render" / "golden" / "runtime-container" / "graph.yaml"
+    result = run(str(graph), "--operator", "1.6", "--from-operator", "1.5.1", "--exit-code")
+    assert result.exception is None

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stator.compat import ContainerFacts
+from stator.compat import ContainerFacts, Verdict, rules
+from stator.compat import evaluate as evaluate_rules
 from stator.errors import Position
 from stator.model.commandline import CommandLine, Invocation
 from stator.versions import resolve
+
+RULE = next(rule for rule in rules() if rule.id == "DYN101")
+
+
+def evaluate(facts: ContainerFacts, *, repair: bool = True) -> Verdict:
+    """What DYN101 alone has to say."""
+    return evaluate_rules(facts, rules=(RULE,), repair=repair)
 
 
 def _entries(env: Mapping[str, str | Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -40,6 +48,6 @@ def make_container(
         "command_line": CommandLine(
             invocations=(Invocation(module=module, argv=argv, in_shell=in_shell),) if module else (), opaque=opaque
         ),
-        "locate": lambda *path: Position("graph.yaml", sum(map(len, path)) or 1),
+        "locate": lambda *path: Position("graph.yaml", sum(len(str(step)) for step in path) or 1),
     }
     return ContainerFacts(**given | fields)

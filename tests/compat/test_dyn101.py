@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from dyn101_containers import evaluate
 
-from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair, Severity, Verdict, evaluate, rules
+from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair, Severity, Verdict, rules
 from stator.errors import Position
 from stator.model.commandline import CommandLine, Invocation
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import yaml
-from dyn101_containers import make_container
+from dyn101_containers import evaluate, make_container
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, evaluate
+from stator.compat import AddEnv, AddEnvLowest, ContainerFacts
 
 PAYLOAD = "DYN_HEALTH_CHECK_PAYLOAD"
 BY_REFERENCE = {"secretKeyRef": {"name": "s", "key": "k"}}

@@ -41,7 +41,7 @@ def env_of(manifest: Manifest, component: str = "Worker") -> dict[str, Any]:
 
 def named_env(container: dict[str, Any]) -> dict[str, Any]:
     """A container's environment as name to value, references by their source."""
-    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in container["env"]}
+    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in container.get("env") or ()}
 
 
 def object_of(manifest: Manifest, kind: str, name: str | None = None) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from stator.cli import options
 from stator.errors import ExitCode, InvalidInputError, Problem
 from stator.model import Inventory
 from stator.model.load import load
-from stator.render import RenderOptions, render_graph
+from stator.render import Provider, RenderOptions, render_graph
 from stator.upgrade import Side, compare_all
 from stator.upgrade.report import diff_json, diff_text
-from stator.upgrade.targets import at_versions
-from stator.versions import Version
+from stator.versions import Version, with_versions_where_named
 
 
 @click.command()
@@ -24,6 +23,7 @@ from stator.versions import Version
 @options.settings
 @options.operator
 @options.from_operator
+@options.provider
 @options.no_repairs
 @click.option("--from-no-repairs", is_flag=True, help="A is rendered as an operator without repairs would.")
 @options.text_or_json
@@ -36,6 +36,7 @@ def diff(  # noqa: PLR0913 - one argument per option
     settings: tuple[str, ...],
     operator: str,
     from_operator: str | None,
+    provider: Provider,
     no_repairs: bool,
     from_no_repairs: bool,
     output: str,
@@ -48,10 +49,12 @@ def diff(  # noqa: PLR0913 - one argument per option
     cluster. Exit code 0; with --exit-code 1 if any object differs.
     """
     chosen = options.parse_settings(settings)
+    new = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
     old = RenderOptions(
-        operator=options.parse_operator(from_operator or operator), repairs=not (no_repairs or from_no_repairs)
+        operator=options.parse_operator(from_operator or operator),
+        repairs=not (no_repairs or from_no_repairs),
+        provider=provider,
     )
-    new = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs)
     if after is None and not chosen and old == new:
         raise InvalidInputError(
             Problem(
@@ -71,5 +74,5 @@ def diff(  # noqa: PLR0913 - one argument per option
 
 
 def _sides(inventory: Inventory, rendering: RenderOptions, chosen: Mapping[str, Version]) -> list[Side]:
-    graphs = at_versions(inventory.graphs, chosen)
+    graphs = with_versions_where_named(inventory.graphs, chosen)
     return [Side(graph, render_graph(graph, rendering), rendering.operator) for graph in graphs]

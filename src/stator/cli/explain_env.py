@@ -9,7 +9,7 @@ from stator.errors import ExitCode, InvalidInputError, Problem
 from stator.explain import variables
 from stator.explain.report import variables_json, variables_text
 from stator.model.load import load
-from stator.render import RenderOptions, render_graph
+from stator.render import Provider, RenderOptions, render_graph
 
 
 @click.command(name="explain-env")
@@ -19,6 +19,7 @@ from stator.render import RenderOptions, render_graph
 @options.namespace
 @options.operator
 @options.no_repairs
+@options.provider
 @options.text_or_json
 def explain_env(
     *,
@@ -28,6 +29,7 @@ def explain_env(
     namespace: str | None,
     operator: str,
     no_repairs: bool,
+    provider: Provider,
     output: str,
 ) -> int:
     """Show where each variable of COMPONENT (or only NAME) comes from, and what loses to it.
@@ -36,7 +38,7 @@ def explain_env(
     Secrets in FILE are looked into for envFrom, of Secrets only key names. Exit code 1 if NAME is not set, 3 if a
     source that was not given could set it.
     """
-    settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs)
+    settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
     inventory = load([source], namespace=namespace)
     manifests = [render_graph(graph, settings) for graph in inventory.graphs]
     pairs = [(manifest, part) for manifest in manifests for part in manifest.components]

@@ -21,7 +21,7 @@ def select(known: Sequence[GraphStatus], names: Sequence[str]) -> list[GraphStat
             problems.append(Problem(what=f"graph {name!r} is not unique", why=where, remedy="write namespace/name"))
         else:
             names_here = ", ".join(graph.name for graph in known) or "none"
-            problems.append(Problem(what=f"no graph {name!r} here", why=f"known here: {names_here}"))
+            problems.append(Problem(what=f"no graph {name!r}", why=f"known here: {names_here}"))
     if problems:
         raise InvalidInputError(*problems)
     return chosen

@@ -18,6 +18,9 @@ from stator.errors import ExitCode, StatorError
 # name -> (module that defines a click command of the same name, - as _; one line for `stator --help`)
 COMMANDS = {
     "render": ("stator.cli.render", "Render graphs into Kubernetes objects."),
+    "check": ("stator.cli.check", "Check graphs for what an upgrade, or a mix of versions, runs into."),
+    "explain": ("stator.cli.explain", "Explain a rule."),
+    "rules": ("stator.cli.rules", "List the rules."),
     "diff": ("stator.cli.diff", "Say which pods an upgrade or an edit replaces, and why."),
     "plan": ("stator.cli.plan", "Order the steps of an upgrade, and check each of them."),
     "convert": ("stator.cli.convert", "Rewrite graphs in another API version, proven to render the same."),

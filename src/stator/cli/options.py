@@ -24,6 +24,13 @@ operator = click.option(
 )
 no_repairs = click.option("--no-repairs", is_flag=True, help="Render as an operator without repairs would.")
 
+provider = click.option(
+    "--provider",
+    type=click.Choice(["component", "grove"]),
+    default="component",
+    show_default=True,
+    help="What runs the pods: Deployments and LeaderWorkerSets, or Grove.",
+)
 from_operator = click.option(
     "--from-operator", metavar="VERSION", help="Operator release before the upgrade; the same as --operator if absent."
 )
@@ -38,12 +45,17 @@ def parse_operator(text: str) -> Version:
 
     Raises InvalidInputError for anything else.
     """
+    return parse_release("--operator", text)
+
+
+def parse_release(option: str, text: str) -> Version:
+    """Parse the value of an option that takes a release; raises InvalidInputError naming the option."""
     full = f"{text}.0" if text.count(".") == 1 else text
     try:
         return Version.parse(full)
     except InvalidVersionError as error:
         raise InvalidInputError(
-            Problem(what=f"--operator {text!r} is no release", remedy="give X.Y.Z or X.Y, like 1.6.1")
+            Problem(what=f"{option} {text!r} is no release", remedy="give X.Y.Z or X.Y, like 1.6.1")
         ) from error
 
 

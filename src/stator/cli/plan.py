@@ -7,7 +7,7 @@ import click
 from stator.cli import options
 from stator.errors import ExitCode
 from stator.model.load import load
-from stator.render import RenderOptions
+from stator.render import Provider, RenderOptions
 from stator.upgrade.plan import plan as make_plan
 from stator.upgrade.plan_report import plan_diagram, plan_json, plan_text
 
@@ -25,6 +25,7 @@ _EXIT_CODES = {
 @options.settings
 @options.operator
 @options.from_operator
+@options.provider
 @options.text_or_json
 @click.option("--diagram", is_flag=True, help="Write a Mermaid flowchart instead.")
 def plan(
@@ -34,6 +35,7 @@ def plan(
     settings: tuple[str, ...],
     operator: str,
     from_operator: str | None,
+    provider: Provider,
     output: str,
     diagram: bool,
 ) -> int:
@@ -44,8 +46,8 @@ def plan(
     taken, 3 if a version that matters is not known.
     """
     chosen = options.parse_settings(settings)
-    before = RenderOptions(operator=options.parse_operator(from_operator or operator))
-    after = RenderOptions(operator=options.parse_operator(operator))
+    before = RenderOptions(operator=options.parse_operator(from_operator or operator), provider=provider)
+    after = RenderOptions(operator=options.parse_operator(operator), provider=provider)
     inventory = load(sources, namespace=namespace)
     result = make_plan(inventory.graphs, chosen, before, after)
     write = plan_diagram if diagram else plan_json if output == "json" else plan_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stator.cli import options
-from stator.cli.report import echo_findings
+from stator.cli.report import echo_findings, exit_code, required_graphs
 from stator.model.load import load
 from stator.render import Provider, RenderOptions, render_graph
 from stator.render.explain import explain_json, explain_text
@@ -18,13 +18,7 @@ from stator.render.output import to_json, to_yaml
 @options.namespace
 @options.operator
 @options.no_repairs
-@click.option(
-    "--provider",
-    type=click.Choice(["component", "grove"]),
-    default="component",
-    show_default=True,
-    help="What runs the pods: Deployments and LeaderWorkerSets, or Grove.",
-)
+@options.provider
 @click.option("--explain", is_flag=True, help="Say who set each env entry, flag and probe, and what it replaced.")
 def render(
     *,
@@ -35,14 +29,18 @@ def render(
     no_repairs: bool,
     provider: Provider,
     explain: bool,
-) -> None:
+) -> int:
     """Render the graphs in SOURCES into Kubernetes objects.
 
     SOURCES are files, directories, or - for standard input; ConfigMaps and Secrets beside the graphs are read for
     references only. YAML output is a document stream, JSON output one v1 List, both in a stable order.
+
+    Exit code 1 if an error is found that nothing repairs, 3 if a version cannot be told; the objects are written all
+    the same.
     """
     settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
     inventory = load(sources, namespace=namespace)
+    required_graphs(inventory, sources)
     manifests = [render_graph(graph, settings) for graph in inventory.graphs]
     if explain:
         write = explain_json if output == "json" else explain_text
@@ -50,4 +48,5 @@ def render(
     else:
         objects = [item for manifest in manifests for item in manifest.objects]
         click.echo((to_json if output == "json" else to_yaml)(objects), nl=False)
-    echo_findings(manifests, others=inventory.others)
+    echo_findings(manifests, inventory)
+    return exit_code(manifests)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import click
 
 from stator.compat import Finding
-from stator.model import Document
+from stator.errors import ExitCode, InvalidInputError, Problem
+from stator.model import Inventory
+from stator.model.schema import field_path
+from stator.model.unknown import unknown_fields
 from stator.render import Manifest
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -26,8 +29,8 @@ def finding_lines(finding: Finding) -> list[str]:
     return lines
 
 
-def echo_findings(manifests: Sequence[Manifest], *, others: Iterable[Document]) -> None:
-    """Write every finding, what was not rendered, and one last line with the counts."""
+def echo_findings(manifests: Sequence[Manifest], inventory: Inventory) -> None:
+    """Write every finding, what was not rendered or is not known, and one last line with the counts."""
     findings = [finding for manifest in manifests for finding in manifest.findings]
     for finding in findings:
         click.echo("\n".join(finding_lines(finding)), err=True)
@@ -35,6 +38,11 @@ def echo_findings(manifests: Sequence[Manifest], *, others: Iterable[Document]) 
     for manifest, entry in left_out:
         where = f"{entry.position}: " if entry.position else ""
         click.echo(f"{where}{manifest.graph}: not rendered: {entry.field}: {entry.why}", err=True)
+    unknown = [(graph, field) for graph in inventory.graphs for field in unknown_fields(graph.origin.document)]
+    for graph, field in unknown:
+        meant = f"; did you mean {field.meant}?" if field.meant else ""
+        position = graph.origin.document.locate(field.path)
+        click.echo(f"{position}: {graph.ref}: unknown field {field_path(field.path)}{meant}", err=True)
     components = [component for manifest in manifests for component in manifest.components]
     unresolved = sum(component.version.core is None for component in components)
     counts = [
@@ -45,10 +53,32 @@ def echo_findings(manifests: Sequence[Manifest], *, others: Iterable[Document]) 
         f"{sum(bool(component.repairs) for component in components)} repaired",
         _count(unresolved, "unresolved version"),
         _count(len(left_out), "field") + " not rendered",
-        _count(sum(1 for _ in others), "document") + " of other kinds",
+        _count(len(unknown), "unknown field"),
+        _count(len(inventory.others), "document") + " of other kinds",
     ]
     click.echo(", ".join(counts), err=True)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def required_graphs(inventory: Inventory, sources: Sequence[str]) -> None:
+    """Raise InvalidInputError if the sources hold no graph: a misspelt kind is no empty answer."""
+    if not inventory.graphs:
+        kinds = ", ".join(sorted({str(document.value.get("kind")) for document in inventory.others})) or "nothing else"
+        raise InvalidInputError(
+            Problem(
+                what=f"no graph in {', '.join(sources)}",
+                why=f"there is {kinds}",
+                remedy="name a file with a DynamoGraphDeployment",
+            )
+        )
+
+
+def exit_code(manifests: Sequence[Manifest]) -> ExitCode:
+    """1 for an error that nothing repairs, else 3 for a version that cannot be told, else 0."""
+    if any(finding.severity == "error" for manifest in manifests for finding in manifest.findings):
+        return ExitCode.FINDINGS
+    unresolved = any(part.version.core is None for manifest in manifests for part in manifest.components)
+    return ExitCode.UNDECIDED if unresolved else ExitCode.OK

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from stator.cli import options
-from stator.cli.report import echo_findings
+from stator.cli.report import echo_findings, required_graphs
 from stator.cli.view import follow, graph_lines, trouble_lines
-from stator.errors import ExitCode, InvalidInputError, Problem
+from stator.errors import ExitCode
 from stator.local.config import load_config
 from stator.local.lifecycle import clean_up_dead, start, stop, watch
 from stator.local.preparation import Preparation, prepare
@@ -79,17 +79,9 @@ def up(  # noqa: PLR0913 - one parameter per option, by name
         offline=offline,
     )
     inventory = load(sources, namespace=namespace)
-    if not inventory.graphs:
-        kinds = ", ".join(sorted({str(document.value.get("kind")) for document in inventory.others})) or "nothing else"
-        raise InvalidInputError(
-            Problem(
-                what=f"no graph in {', '.join(sources)}",
-                why=f"there is {kinds}",
-                remedy="name a file with a DynamoGraphDeployment",
-            )
-        )
+    required_graphs(inventory, sources)
     prepared = prepare(inventory, how, progress=lambda line: click.echo(f"  {line}", err=True))
-    echo_findings([manifest for manifest, _ in prepared], others=inventory.others)
+    echo_findings([manifest for manifest, _ in prepared], inventory)
     started: list[GraphDirectory] = []
     try:
         for _, plan in prepared:

@@ -23,7 +23,7 @@ def pod_line(pod: PodStatus) -> str:
     """One pod: mark, name, version, state, and why it is not Ready."""
     kind = "Ready" if pod.ready else "Failed" if pod.reason in FAILED else "NotReady"
     mark, colour = MARKS[kind]
-    restarts = f", {pod.restarts} restarts" if pod.restarts else ""
+    restarts = f", {pod.restarts} restart{'' if pod.restarts == 1 else 's'}" if pod.restarts else ""
     state = "Ready" if pod.ready else pod.reason
     rule = f" [{pod.rule}]" if pod.rule else ""
     why = f": {pod.message}" if pod.message and not pod.ready else ""

@@ -1,7 +1,7 @@
 """The compatibility rules: data files, named predicates, and what they find and repair."""
 
-from stator.compat.evaluate import evaluate
-from stator.compat.facts import ContainerFacts
+from stator.compat.evaluate import evaluate, evaluate_fleet, evaluate_graph, evaluate_move
+from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import AddEnv, AddEnvLowest, Finding, Repair, Severity, Verdict
 from stator.compat.rule import Evidence, Rule, Wording, rules
 
@@ -11,11 +11,17 @@ __all__ = [
     "ContainerFacts",
     "Evidence",
     "Finding",
+    "FleetFacts",
+    "GraphFacts",
+    "MoveFacts",
     "Repair",
     "Rule",
     "Severity",
     "Verdict",
     "Wording",
     "evaluate",
+    "evaluate_fleet",
+    "evaluate_graph",
+    "evaluate_move",
     "rules",
 ]

@@ -1,18 +1,25 @@
-"""Runs rules over one container and turns their outcomes into findings and repairs."""
+"""Runs rules over containers, graphs, fleets and moves, and turns their outcomes into findings and repairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from stator.compat.facts import ContainerFacts
+from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import Finding, Repair, Severity, Verdict
 from stator.compat.outcome import Certainty, Outcome
-from stator.compat.predicates import PREDICATES
-from stator.compat.rule import Rule
+from stator.compat.predicates import (
+    CONTAINER_PREDICATES,
+    FLEET_PREDICATES,
+    GRAPH_PREDICATES,
+    MOVE_PREDICATES,
+)
+from stator.compat.rule import SEVERITIES, Rule, Scope
 from stator.compat.rule import rules as all_rules
+from stator.errors import Position
 
-_ORDER: tuple[Severity, ...] = ("info", "warning", "error")
 _AT_MOST: dict[Certainty, Severity] = {"certain": "error", "possible": "warning", "remote": "info"}
+_Facts = TypeVar("_Facts")
 
 
 def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repair: bool = True) -> Verdict:
@@ -23,23 +30,62 @@ def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repa
     """
     findings: list[Finding] = []
     repairs: list[Repair] = []
-    for rule in all_rules() if rules is None else rules:
+    said: set[tuple[str, Position | None]] = set()
+    for rule in _of("container", rules):
         if not rule.covers(facts.backend, facts.component_type, facts.version.core):
             continue
-        for outcome in PREDICATES[rule.predicate](facts, rule):
+        for outcome in CONTAINER_PREDICATES[rule.predicate](facts, rule):
             repaired = repair and bool(outcome.repairs)
-            findings.append(_finding(facts, rule, outcome, repaired=repaired))
+            finding = _of_container(facts, rule, outcome, repaired=repaired)
+            if any((other, finding.location) in said for other in rule.yields_to):
+                continue
+            said.add((rule.id, finding.location))
+            findings.append(finding)
             repairs.extend(outcome.repairs if repaired else ())
     return Verdict(tuple(findings), tuple(repairs))
 
 
-def _finding(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repaired: bool) -> Finding:
+def evaluate_graph(facts: GraphFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
+    """What the rules that look at a whole graph have to say, in rule order; containers are left to `evaluate`."""
+    return tuple(_judge("graph", facts, GRAPH_PREDICATES, rules, facts))
+
+
+def evaluate_fleet(facts: FleetFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
+    """What the rules that look at several graphs have to say, in rule order. Empty for no graph."""
+    if not facts.graphs:
+        return ()
+    return tuple(_judge("fleet", facts, FLEET_PREDICATES, rules, *facts.graphs))
+
+
+def evaluate_move(facts: MoveFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
+    """What the rules about going from one release to another have to say, in rule order."""
+    return tuple(_judge("move", facts, MOVE_PREDICATES, rules, facts.after))
+
+
+def _of(scope: Scope, rules: Sequence[Rule] | None) -> Iterable[Rule]:
+    return (rule for rule in (all_rules() if rules is None else rules) if rule.scope == scope)
+
+
+def _judge(
+    scope: Scope,
+    facts: _Facts,
+    predicates: dict[str, Callable[[_Facts, Rule], Iterable[Outcome]]],
+    rules: Sequence[Rule] | None,
+    *graphs: GraphFacts,
+) -> Iterable[Finding]:
+    """The findings of all rules of a scope; an outcome that names no object is about the first of `graphs`."""
+    by_ref = {graph.graph.ref: graph for graph in graphs}
+    for rule in _of(scope, rules):
+        for outcome in predicates[rule.predicate](facts, rule):
+            yield _of_graph(by_ref.get(outcome.object, graphs[0]), rule, outcome)
+
+
+def _of_container(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repaired: bool) -> Finding:
     runtime = str(facts.version.core or "unresolved")
     words = rule.outcomes[outcome.key].filled(runtime=runtime, **outcome.values)
-    severity: Severity = "info" if repaired else min(words.severity, _AT_MOST[outcome.certainty], key=_ORDER.index)
     return Finding(
         rule=rule.id,
-        severity=severity,
+        severity="info" if repaired else _severity(words.severity, outcome),
         message=words.message,
         object=facts.object,
         component=facts.component,
@@ -49,3 +95,26 @@ def _finding(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repaired: b
         fix=words.fix,
         repair=words.repair if repaired else "",
     )
+
+
+def _of_graph(facts: GraphFacts, rule: Rule, outcome: Outcome) -> Finding:
+    words = rule.outcomes[outcome.key].filled(**outcome.values)
+    container = next((found for found in facts.containers if found.component == outcome.component), None)
+    location = outcome.position
+    if location is None and container is not None:
+        location = container.locate(*outcome.where) or container.locate()
+    return Finding(
+        rule=rule.id,
+        severity=_severity(words.severity, outcome),
+        message=words.message,
+        object=facts.graph.ref,
+        component=outcome.component,
+        location=location or facts.graph.locate("metadata", "name"),
+        versions=outcome.versions,
+        remedy=words.remedy,
+        fix=words.fix,
+    )
+
+
+def _severity(worst: Severity, outcome: Outcome) -> Severity:
+    return min(worst, _AT_MOST[outcome.certainty], key=SEVERITIES.index)

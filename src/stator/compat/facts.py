@@ -1,4 +1,7 @@
-"""What a predicate may look at: one rendered main container, fully merged, before any repair."""
+"""What a predicate may look at: a merged main container, a graph of them, several graphs, or one graph at two times.
+
+Everything is as rendered and before any repair, so that a rule judges what the user's manifest leads to.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import Any
 import msgspec
 
 from stator.errors import Position
+from stator.model import Component, Graph
 from stator.model.commandline import CommandLine
-from stator.versions import ResolvedVersion
+from stator.versions import ResolvedVersion, Version
 
 
 class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +21,9 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `env` is the merged list (infrastructure < type defaults < graph < component), one entry per name, as core
     `EnvVar` objects; `env_from` are the core `EnvFromSource` objects in order. `backend` is `sglang`, `vllm`,
-    `trtllm` or `noop`. `locate` gives the source position of `("env", NAME)`, `("args",)`, `("envFrom",)` or `()`.
+    `trtllm` or `noop`. `body` is the rest of the merged container (ports, probes, resources), without environment.
+    `locate` gives the source position of `("env", NAME)`, `("args",)`, `("envFrom",)`, any other path below the
+    container, or `()`.
     """
 
     object: str
@@ -28,6 +34,7 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
     env: tuple[Mapping[str, Any], ...]
     env_from: tuple[Mapping[str, Any], ...]
     command_line: CommandLine
+    body: Mapping[str, Any] = {}
     locate: Callable[..., Position | None] = lambda *_: None
 
     def entry(self, name: str) -> Mapping[str, Any] | None:
@@ -37,3 +44,36 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
     def could_come_from_env_from(self, name: str) -> bool:
         """Whether any `envFrom` source could carry `name`: a source with prefix P can only if `name` starts with P."""
         return any(name.startswith(source.get("prefix") or "") for source in self.env_from)
+
+
+class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One graph with all of its main containers, under an operator of release `operator`.
+
+    `config_maps` are the ones loaded beside it, by `(namespace, name)`: only their keys are looked at.
+    """
+
+    graph: Graph
+    containers: tuple[ContainerFacts, ...]
+    operator: Version
+    config_maps: Mapping[tuple[str, str], Mapping[str, str]] = {}
+
+    def of_type(self, *types: str) -> tuple[ContainerFacts, ...]:
+        """The containers whose component is of one of the types."""
+        return tuple(container for container in self.containers if container.component_type in types)
+
+    def component(self, container: ContainerFacts) -> Component:
+        """The component as the graph has it."""
+        return next(part for part in self.graph.components if part.name == container.component)
+
+
+class FleetFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """All graphs that are looked at together."""
+
+    graphs: tuple[GraphFacts, ...]
+
+
+class MoveFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One graph before and after its components moved to another release."""
+
+    before: GraphFacts
+    after: GraphFacts

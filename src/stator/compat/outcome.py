@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
 
-from stator.compat.facts import ContainerFacts
+from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import Repair
 from stator.compat.rule import Rule
+from stator.errors import Position
 
 # `possible`: it depends on something that is only known at container start, and the manifest points to it.
 # `remote`: as possible, but nothing in the manifest points to it.
@@ -18,20 +19,28 @@ _CERTAINTIES: tuple[Certainty, ...] = ("certain", "possible", "remote")
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One outcome of a rule for one container.
+    """One outcome of a rule.
 
-    `key` is a key of `Rule.outcomes`, `values` fill its placeholders, `where` are arguments for
-    `ContainerFacts.locate`.
+    `key` is a key of `Rule.outcomes`, `values` fill its placeholders. The place is `position`, or `where`: arguments
+    for `ContainerFacts.locate`. What looks at more than a container names the `component` or the `object` it is about,
+    if it is about one, and the `versions` it compared, by role.
     """
 
     key: str
     certainty: Certainty = "certain"
-    where: tuple[str, ...] = ()
+    where: tuple[str | int, ...] = ()
+    position: Position | None = None
+    object: str = ""
+    component: str = ""
     values: dict[str, str] = {}
+    versions: dict[str, str] = {}
     repairs: tuple[Repair, ...] = ()
 
 
-Predicate = Callable[[ContainerFacts, Rule], Sequence[Outcome]]
+Predicate = Callable[[ContainerFacts, Rule], Iterable[Outcome]]
+GraphPredicate = Callable[[GraphFacts, Rule], Iterable[Outcome]]
+FleetPredicate = Callable[[FleetFacts, Rule], Iterable[Outcome]]
+MovePredicate = Callable[[MoveFacts, Rule], Iterable[Outcome]]
 
 
 def least(*certainties: Certainty) -> Certainty:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.compat.rule import Rule
+from stator.compat.rule import Rule, Scope
+
+_SCOPES: dict[Scope, str] = {
+    "container": "each main container",
+    "graph": "a graph as a whole",
+    "fleet": "all graphs together",
+    "move": "a graph before and after",
+}
 
 
 def rule_page(rule: Rule) -> str:
     """The page of one rule; ends with a newline."""
     facts = [
-        ("affected runtimes", f"`{rule.affected}`"),
-        ("backends", ", ".join(rule.backends)),
-        ("component types", ", ".join(rule.roles)),
+        ("looks at", _SCOPES[rule.scope]),
+        ("affected runtimes", _range(rule)),
+        ("backends", ", ".join(rule.backends) or "any"),
+        ("component types", ", ".join(rule.roles) or "any"),
         ("repairs", "yes" if any(words.repair for words in rule.outcomes.values()) else "no"),
         ("status", f"{rule.status}, since {rule.since}"),
     ]
@@ -27,7 +35,10 @@ def rule_page(rule: Rule) -> str:
             ("finding", "severity", "says"), [(f"`{key}`", w.severity, w.message) for key, w in rule.outcomes.items()]
         ),
         "## Evidence",
-        _table(("releases", "how", "seen", "date"), [(e.releases, e.how, e.seen, str(e.date)) for e in rule.evidence]),
+        _table(
+            ("releases", "grade", "how", "seen", "date"),
+            [(e.releases, e.grade, e.how, e.seen, str(e.date)) for e in rule.evidence],
+        ),
         "## References",
         "\n".join(f"* <{reference}>" for reference in rule.references),
     ]
@@ -36,8 +47,15 @@ def rule_page(rule: Rule) -> str:
 
 def index_page(rules: Sequence[Rule]) -> str:
     """The list of all rules; ends with a newline."""
-    rows = [(f"[{rule.id}]({rule.id}.md)", rule.name, rule.title, f"`{rule.affected}`", rule.status) for rule in rules]
-    return "\n\n".join(["# Rules", _table(("id", "name", "what", "runtimes", "status"), rows)]) + "\n"
+    rows = [
+        (f"[{rule.id}]({rule.id}.md)", rule.name, rule.severity, rule.title, _range(rule), rule.status)
+        for rule in rules
+    ]
+    return "\n\n".join(["# Rules", _table(("id", "name", "severity", "what", "runtimes", "status"), rows)]) + "\n"
+
+
+def _range(rule: Rule) -> str:
+    return f"`{rule.affected}`" if rule.affected.clauses else "any"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

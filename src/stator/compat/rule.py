@@ -10,13 +10,17 @@ from datetime import date
 from functools import cache
 from importlib import resources
 from string import Template
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import yaml
 
 from stator.compat.findings import Severity
 from stator.versions import Version, VersionRange
+
+Scope = Literal["container", "graph", "fleet", "move"]
+NOWHERE = VersionRange.parse("<0.0.0")
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,20 +45,28 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One check on published runtimes: which releases, how (a command of this repository, or `read`), what was seen."""
+    """How a rule is known to be true: which releases, how (a command of this repository, or `read`), what was seen.
+
+    `measured`: seen on published releases; `documented`: a contract somebody published; `reported`: told by people
+    upstream and not seen here. A rule that is only reported says nothing at severity error.
+    """
 
     releases: str
     how: str
     seen: str
     date: date
+    grade: Literal["measured", "documented", "reported"] = "measured"
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One compatibility rule. The id is never given to another rule.
 
-    `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that are
-    looked at. `payloads` are the texts a repair sets; `tried` are the releases on which a repair that must fit
-    several modes was run in each of them. `page` is the body of the rule's page in Markdown.
+    `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, or a move from one release to
+    another. `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that
+    are looked at; empty means all. `looks_for` are the names and values the predicate compares with. `yields_to` are
+    rules that say more about the same place: where one of them has a finding, this one has none. `payloads` are the
+    texts a repair sets; `tried` are the releases on which a repair that must fit several modes was run in each of
+    them. `page` is the body of the rule's page in Markdown.
     """
 
     id: str
@@ -62,21 +74,34 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     title: str
     status: Literal["stable", "preview", "retired"]
     since: str
-    affected: VersionRange
-    backends: tuple[str, ...]
-    roles: tuple[str, ...]
     predicate: str
     outcomes: dict[str, Wording]
+    scope: Scope = "container"
+    affected: VersionRange = VersionRange(())
+    backends: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    looks_for: dict[str, Any] = {}
+    yields_to: tuple[str, ...] = ()
     payloads: dict[str, str] = {}
-    tried: VersionRange
+    tried: VersionRange = NOWHERE
     references: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     page: str = ""
 
     def covers(self, backend: str, role: str, release: Version | None) -> bool:
         """Whether a container is this rule's business; an unknown release may be."""
-        named = backend in self.backends and role in self.roles
+        named = (not self.backends or backend in self.backends) and (not self.roles or role in self.roles)
         return named and (release is None or release in self.affected)
+
+    @property
+    def severity(self) -> Severity:
+        """The highest severity any of its outcomes can have."""
+        return max((words.severity for words in self.outcomes.values()), key=SEVERITIES.index)
+
+    @property
+    def page_path(self) -> str:
+        """The rule's page, from the root of this repository; `stator explain` prints it too."""
+        return f"docs/rules/{self.id}.md"
 
 
 @cache
@@ -89,7 +114,7 @@ def rules() -> tuple[Rule, ...]:
 
 def read_rule(text: str) -> Rule:
     """One rule from its file's text. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
-    document = yaml.safe_load(text)
-    for name in ("affected", "tried"):
+    document = yaml.load(text, Loader=yaml.CSafeLoader)
+    for name in {"affected", "tried"} & document.keys():
         document[name] = VersionRange.parse(document[name])
     return msgspec.convert(document, Rule, from_attributes=True)

@@ -19,22 +19,22 @@
     [ignore]
     sidecars = ["log-shipper"]                           # containers that are not run
 
+The table [check] is the check's (stator.check.ignores).
+
 Paths are relative to the file. Every problem of the file is reported, not only the first.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from stator.configuration import TABLES, find, line_of, parse, read_text
 from stator.errors import InvalidInputError, Position, Problem
-
-FILE_NAME = "stator.toml"
 
 
 class ImageMapping(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -89,24 +89,8 @@ def load_config(path: Path | None, near: Sequence[str | Path]) -> LocalConfig:
     A source may be a directory or `-` (standard input, which has no directory). An absent file is an empty
     configuration unless it was named by `path`. Raises InvalidInputError with every problem of the file.
     """
-    file = path or next((candidate for candidate in _candidates(near) if candidate.is_file()), None)
-    if file is None:
-        return LocalConfig()
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InvalidInputError(
-            Problem(what="cannot read the configuration", position=Position(str(file)), why=reason or str(error))
-        ) from error
-    return _Reader(file, text).read()
-
-
-def _candidates(near: Sequence[str | Path]) -> Iterator[Path]:
-    if near and str(near[0]) != "-":
-        source = Path(near[0])
-        yield (source if source.is_dir() else source.parent) / FILE_NAME
-    yield Path(FILE_NAME)
+    file = find(path, near)
+    return LocalConfig() if file is None else _Reader(file, read_text(file)).read()
 
 
 _T = TypeVar("_T")
@@ -123,8 +107,8 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def read(self) -> LocalConfig:
-        document = self._parse()
-        self._known(document, ("images", "volumes", "ignore"), ())
+        document = parse(self.file, self.text)
+        self._known(document, TABLES, ())
         images = tuple(self._images(self._table(document, ("images",))))
         volumes, contents = self._volumes(self._table(document, ("volumes",)))
         sidecars = self._sidecars(self._table(document, ("ignore",)))
@@ -133,17 +117,6 @@ class _Reader:
         return LocalConfig(
             file=str(self.file), images=images, volumes=volumes, contents=contents, ignored_sidecars=sidecars
         )
-
-    def _parse(self) -> dict[str, Any]:
-        try:
-            return tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            # Before Python 3.14 the position is in the message only.
-            found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error))
-            why, line, column = (found[1], int(found[2]), int(found[3])) if found else (str(error), len(self.lines), 0)
-            raise InvalidInputError(
-                Problem(what="not valid TOML", position=Position(str(self.file), line, column), why=why)
-            ) from error
 
     def _images(self, table: Mapping[str, Any]) -> Iterator[ImageMapping]:
         keys = ("python", "requirements", "ai-dynamo", "profile")
@@ -241,21 +214,8 @@ class _Reader:
 
     def _problem(self, path: tuple[str, ...], what: str, *, why: str = "", remedy: str = "") -> None:
         name = ".".join(f'"{part}"' if re.search(r"[^\w-]", part) else part for part in path)
-        position = Position(str(self.file), self._line(path))
+        position = Position(str(self.file), line_of(self.lines, path))
         self.problems.append(Problem(what=f"{name}: {what}", position=position, why=why, remedy=remedy))
-
-    def _line(self, path: tuple[str, ...]) -> int:
-        """The line that names the last part of `path`, searched below the lines that name the parts before it.
-
-        tomllib keeps no positions. A key is named by a table header or by an assignment; in an inline table it
-        stands on its parent's line. Good enough to open the right place in an editor.
-        """
-        line = 0
-        for part in path:
-            key = rf"(?<![\w-])[\"']?{re.escape(part)}[\"']?(?![\w-])"
-            named = re.compile(rf"^\s*\[.*{key}.*\]|{key}\s*=|^\s*{key}\s*\.")
-            line = next((n for n in range(max(line, 1), len(self.lines) + 1) if named.search(self.lines[n - 1])), line)
-        return line
 
 
 def _is_below(directory: str) -> bool:

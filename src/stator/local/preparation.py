@@ -7,7 +7,7 @@ without a runtime, references that lead nowhere. Only then environments are made
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from stator.local.state import StateDirectory
 from stator.model import MAIN, Graph, Inventory
 from stator.model.commandline import read_command_line
 from stator.render import Manifest, RenderedComponent, RenderOptions, render_graph
-from stator.versions import Version, resolve, with_versions
+from stator.versions import Version, resolve, with_versions_where_named
 
 # A container of a graph: component name, container name.
 _Key = tuple[str, str]
@@ -64,7 +64,7 @@ def prepare(
 
     Raises StatorError with every problem that can be found before something is made, else with those of making it.
     """
-    graphs = _at_versions(inventory.graphs, how.settings)
+    graphs = with_versions_where_named(inventory.graphs, how.settings)
     drafts = [_Draft(graph, how) for graph in graphs]
     problems = [problem for draft in drafts for problem in draft.problems]
     if problems:
@@ -217,21 +217,6 @@ class _Draft:
 def _main(component: RenderedComponent) -> Mapping[str, Any]:
     containers = component.workload["spec"]["template"]["spec"]["containers"]
     return next(container for container in containers if container["name"] == MAIN)
-
-
-def _at_versions(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tuple[Graph, ...]:
-    """Each graph with the settings that fit it; a setting that fits no graph is an error, one that fits some is not."""
-    fitting = {graph.ref: dict(_fitting(graph, settings)) for graph in graphs}
-    for key, version in settings.items():
-        if graphs and not any(key in chosen for chosen in fitting.values()):
-            # Raises, naming the components there are.
-            with_versions(graphs[0], {key: version})
-    return tuple(with_versions(graph, fitting[graph.ref]) for graph in graphs)
-
-
-def _fitting(graph: Graph, settings: Mapping[str, Version]) -> Iterator[tuple[str, Version]]:
-    names = {text for part in graph.components for text in (part.name.lower(), part.type)}
-    return ((key, version) for key, version in settings.items() if key.lower() in names)
 
 
 def _not_one_machine(graph: Graph, component: RenderedComponent) -> Problem:

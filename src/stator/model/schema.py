@@ -76,6 +76,25 @@ def field_path(path: Path) -> str:
     return text
 
 
+def properties(version: str, kind: str) -> frozenset[str]:
+    """The fields that the schema of an API version knows: of a kind's `spec`, or of `Component` and `Service`."""
+    definitions = _schemas()[f"{version}.yaml"]
+    return frozenset(_properties(definitions, definitions[kind]))
+
+
+def _properties(definitions: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
+    own = schema.get("properties") or {}
+    if "metadata" in own:
+        yield from _properties(definitions, own["spec"])
+        return
+    yield from own
+    for part in (schema, *(schema.get("allOf") or ())):
+        if (target := part.get("$ref", "")).startswith("#/"):
+            yield from _properties(definitions, definitions[target[2:]])
+        elif part is not schema:
+            yield from _properties(definitions, part)
+
+
 @cache
 def _schemas() -> Mapping[str, Any]:
     """The schema files by name."""

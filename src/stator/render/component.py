@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from stator.compat import Finding
+from stator.compat import ContainerFacts, Finding
 from stator.errors import Problem
 from stator.render.backends import engine_changes
 from stator.render.backends.nixl import exporter_ports
@@ -45,6 +45,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     repairs: tuple[str, ...]
     not_rendered: tuple[NotRendered, ...]
+    facts: ContainerFacts
 
     @property
     def context(self) -> Context:
@@ -62,6 +63,7 @@ class _Pod(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     repairs: tuple[str, ...]
     not_rendered: tuple[NotRendered, ...]
+    facts: ContainerFacts
 
 
 def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
@@ -88,6 +90,7 @@ def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Par
         findings=_each_once(item for pod in pods for item in pod.findings),
         repairs=_each_once(item for pod in pods for item in pod.repairs),
         not_rendered=_each_once(item for pod in pods for item in pod.not_rendered),
+        facts=pods[0].facts,
     )
 
 
@@ -131,6 +134,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         findings=result.findings,
         repairs=result.rules,
         not_rendered=tuple(notes),
+        facts=result.facts,
     )
 
 

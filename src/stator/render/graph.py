@@ -187,6 +187,7 @@ def _component(parts: Parts, clique_set: Json | None, problems: list[Problem]) -
         findings=parts.findings,
         repairs=parts.repairs,
         not_rendered=(*unrendered.of_component(context), *parts.not_rendered),
+        facts=parts.facts,
     )
 
 

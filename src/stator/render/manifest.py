@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from stator.compat import Finding
+from stator.compat import ContainerFacts, Finding
 from stator.errors import Position
 from stator.model import Path
 from stator.render.multinode import Provider, RoleName
@@ -70,7 +70,7 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     `workload` is the Deployment or LeaderWorkerSet, or the PodCliqueSet of the whole graph; `objects` holds all that
     are the component's own, which a PodCliqueSet is not. `pods` are the pods of one replica, leader first.
     `replicas` is None where an autoscaler owns the number. `repairs` are the ids of the rules whose repair is in the
-    objects.
+    objects, `facts` what the rules looked at (of a component in several roles: its leader).
     """
 
     name: str
@@ -86,6 +86,7 @@ class RenderedComponent(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     repairs: tuple[str, ...] = ()
     not_rendered: tuple[NotRendered, ...] = ()
+    facts: ContainerFacts | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):

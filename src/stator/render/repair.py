@@ -31,11 +31,13 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
     config_maps: tuple[Json, ...]
     findings: tuple[Finding, ...]
     rules: tuple[str, ...]
+    facts: ContainerFacts
 
 
 def repaired(context: Context, main: MergedContainer, labels: dict[str, str]) -> Repaired:
     """Evaluate the rules and apply their repairs. With repairs switched off the findings weigh what they weigh."""
-    verdict = evaluate(_facts(context, main), repair=context.options.repairs)
+    facts = _facts(context, main)
+    verdict = evaluate(facts, repair=context.options.repairs)
     repairs = verdict.repairs
     lowest = _config_maps(context, repairs, labels)
     appended = [
@@ -53,6 +55,7 @@ def repaired(context: Context, main: MergedContainer, labels: dict[str, str]) ->
         config_maps=tuple(item for _, item in lowest),
         findings=verdict.findings,
         rules=tuple(dict.fromkeys(repair.rule for repair in repairs)),
+        facts=facts,
     )
 
 
@@ -73,6 +76,7 @@ def _facts(context: Context, main: MergedContainer) -> ContainerFacts:
         env=tuple(entry.body for entry in main.env),
         env_from=main.env_from,
         command_line=context.command_line,
+        body=dict(main.body),
         locate=locate,
     )
 

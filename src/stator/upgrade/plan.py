@@ -18,7 +18,6 @@ from stator.model import Graph
 from stator.render import RenderOptions, names, render_graph
 from stator.upgrade.change import GraphChange, Side
 from stator.upgrade.compare import compare
-from stator.upgrade.targets import at_versions
 from stator.versions import (
     ResolvedVersion,
     Skew,
@@ -27,6 +26,7 @@ from stator.versions import (
     operator_runtime,
     platform_upgrade,
     prefill_decode,
+    with_versions_where_named,
 )
 
 State = Literal["ok", "caution", "unknown", "stop"]
@@ -78,7 +78,7 @@ def plan(graphs: Sequence[Graph], settings: Mapping[str, Version], before: Rende
 
     Raises InvalidInputError for a setting that fits no component, and for graphs that cannot be rendered.
     """
-    targets = at_versions(graphs, settings)
+    targets = with_versions_where_named(graphs, settings)
     steps: list[Step] = []
     upwards = after.operator >= before.operator
     if upwards:

@@ -87,7 +87,7 @@ def _without_hash(pod: RenderedPod, side: Side) -> Template:
         if labels.get(names.WORKER_HASH) == generation:
             labels.pop(names.WORKER_HASH)
         main = template["spec"]["containers"][0]
-        main["env"] = [entry for entry in main["env"] if entry != {"name": _SUFFIX, "value": generation}]
+        main["env"] = [entry for entry in main.get("env") or () if entry != {"name": _SUFFIX, "value": generation}]
     return template
 
 
@@ -145,7 +145,7 @@ def _explained(
 
 
 def _env(old: Mapping[str, Any], new: Mapping[str, Any], was: History, now: History) -> Iterator[Change]:
-    entries = [{entry["name"]: entry for entry in main["env"]} for main in (old, new)]
+    entries = [{entry["name"]: entry for entry in main.get("env") or ()} for main in (old, new)]
     for name in dict.fromkeys((*entries[0], *entries[1])):
         bodies = [each.get(name) for each in entries]
         if bodies[0] != bodies[1]:

@@ -1,6 +1,6 @@
 """Versions: how a component's runtime version is found, ranges with holes, and the skew windows."""
 
-from stator.versions.change import with_versions
+from stator.versions.change import with_versions, with_versions_where_named
 from stator.versions.ranges import VersionRange
 from stator.versions.resolve import resolve
 from stator.versions.version import InvalidVersionError, ResolvedVersion, Source, Version
@@ -19,4 +19,5 @@ __all__ = [
     "prefill_decode",
     "resolve",
     "with_versions",
+    "with_versions_where_named",
 ]

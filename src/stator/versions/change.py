@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,9 @@ from stator.errors import InvalidInputError, Problem
 from stator.model import MAIN, Component, Graph
 from stator.versions.resolve import resolve
 from stator.versions.version import Version
+
+# The init container that runs Dynamo beside a native engine (rendered from operator 1.6 on).
+_RUNTIME = "runtime"
 
 
 def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
@@ -41,6 +44,26 @@ def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
     return msgspec.structs.replace(graph, components=parts)
 
 
+def with_versions_where_named(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tuple[Graph, ...]:
+    """Each graph with the settings that fit it. Raises InvalidInputError naming every one that fits no graph."""
+    if lost := [key for key in settings if not any(_fits(graph, key) for graph in graphs)]:
+        names = ", ".join(f"{part.name} ({part.type})" for graph in graphs for part in graph.components) or "none"
+        raise InvalidInputError(
+            *(
+                Problem(what=f"there is no component {key!r} to set to {settings[key]}", why=f"there are {names}")
+                for key in lost
+            )
+        )
+    return tuple(
+        with_versions(graph, {key: version for key, version in settings.items() if _fits(graph, key)})
+        for graph in graphs
+    )
+
+
+def _fits(graph: Graph, key: str) -> bool:
+    return any(key.lower() in (part.name.lower(), part.type) for part in graph.components)
+
+
 def image_at(image: str, version: Version) -> str | None:
     """The image reference with the tag of `version`, None if its tag is no release that could be replaced.
 
@@ -54,14 +77,18 @@ def image_at(image: str, version: Version) -> str | None:
 
 
 def _at_version(component: Component, version: Version) -> Component:
-    """The component at `version`: by its image's tag, or by the override where the tag does not name a release."""
-    image = image_at(component.main.get("image", ""), version)
+    """The component at `version`: by its image's tag, or by the override where the tag does not name a release.
+
+    The image is that of the container which holds the runtime: `main`, or the restartable init container `runtime`.
+    """
+    init = component.pod_spec.get("initContainers") or ()
+    beside = any(item.get("name") == _RUNTIME and item.get("restartPolicy") == "Always" for item in init)
+    kind, name = ("initContainers", _RUNTIME) if beside else ("containers", MAIN)
+    holders = component.pod_spec.get(kind) or ()
+    image = next((image_at(item.get("image") or "", version) for item in holders if item.get("name") == name), None)
     if image is None:
         return msgspec.structs.replace(component, runtime_version_override=str(version))
     override = str(version) if component.runtime_version_override else None
-    containers = [
-        {**container, "image": image} if container.get("name") == MAIN else container
-        for container in component.pod_spec["containers"]
-    ]
-    template: dict[str, Any] = {**component.pod_template, "spec": {**component.pod_spec, "containers": containers}}
+    containers = [{**item, "image": image} if item.get("name") == name else item for item in holders]
+    template: dict[str, Any] = {**component.pod_template, "spec": {**component.pod_spec, kind: containers}}
     return msgspec.structs.replace(component, pod_template=template, runtime_version_override=override)

@@ -127,7 +127,7 @@ runtime = "1.6.1"
 sidecars = "x"
 """
     expected = [
-        'stator.toml:1: image: unknown key "image": known here: images, volumes, ignore',
+        'stator.toml:1: image: unknown key "image": known here: images, volumes, ignore, check',
         'stator.toml:3: images.a.pyhton: unknown key "pyhton": known here: python, requirements, ai-dynamo, profile',
         "stator.toml:3: images.a: give exactly one of python, requirements, ai-dynamo: there is none of them",
         "stator.toml:4: images.b: give exactly one of python, requirements, ai-dynamo: there is python and ai-dynamo",

@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from stator.compat.outcome import Predicate
+from stator.compat.outcome import FleetPredicate, GraphPredicate, MovePredicate, Predicate
+from stator.compat.predicates import container, dictionaries, manifest, moves, options, variables, windows, wire
 from stator.compat.predicates.sglang_canary import embedding_canary
 
-PREDICATES: Mapping[str, Predicate] = {"sglang-embedding-canary": embedding_canary}
+CONTAINER_PREDICATES: dict[str, Predicate] = {
+    "sglang-embedding-canary": embedding_canary,
+    "canary-without-payload": variables.canary_without_payload,
+    "deprecated-option": dictionaries.deprecated_option,
+    "discarded-payload": variables.discarded_payload,
+    "gone": options.gone,
+    "missing-module": options.missing_module,
+    "port-range": variables.port_range,
+    "refused-choice": dictionaries.refused_choice,
+    "refused-text": variables.refused_text,
+    "refused-value": options.refused_value,
+    "unknown-option": dictionaries.unknown_option,
+    "unnamed-port": container.unnamed_port,
+    "unresolved-reference": container.unresolved_reference,
+}
+GRAPH_PREDICATES: dict[str, GraphPredicate] = {
+    "duplicate-env": manifest.duplicate_env,
+    "embedding-wire": wire.embedding_wire,
+    "event-subjects": wire.event_subjects,
+    "frontend-worker-window": windows.frontend_worker_window,
+    "gpus": manifest.gpus,
+    "grace": manifest.grace,
+    "identity-variables": manifest.identity_variables,
+    "kv-events-source": manifest.kv_events_source,
+    "operator-runtime-window": windows.operator_runtime_window,
+    "planner-names": wire.planner_names,
+    "planes-differ": wire.planes_differ,
+    "prefill-decode-versions": windows.prefill_decode_versions,
+    "reserved-container": manifest.reserved_container,
+    "shadowed-source": manifest.shadowed_source,
+    "shared-memory": manifest.shared_memory,
+    "unreadable-version": windows.unreadable_version,
+}
+FLEET_PREDICATES: dict[str, FleetPredicate] = {"foreign-workers": wire.foreign_workers}
+MOVE_PREDICATES: dict[str, MovePredicate] = {"crosses": moves.crosses, "rollout-window": windows.rollout_window}
 
-__all__ = ["PREDICATES"]
+__all__ = ["CONTAINER_PREDICATES", "FLEET_PREDICATES", "GRAPH_PREDICATES", "MOVE_PREDICATES"]

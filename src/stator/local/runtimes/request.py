@@ -77,7 +77,7 @@ def resolve_runtime(
                 what=f"image {image} is not a Dynamo runtime",
                 position=position,
                 why=f'the repository name "{repository_name(image)}" is neither *-runtime nor dynamo-*',
-                remedy=_map_remedy(image, "what it holds"),
+                remedy=f'{_map_remedy(image, "what it holds")}; or leave a sidecar out: [ignore] sidecars = ["NAME"]',
             )
         )
     profile = (mapping.profile if mapping else None) or _profile(image, command_line, position)

@@ -1,0 +1,46 @@
+"""References of a container that lead nowhere: ports its probes name, and `$(NAME)` in its variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stator.compat.facts import ContainerFacts
+from stator.compat.outcome import Outcome
+from stator.compat.rule import Rule
+
+_PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
+_REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Set by others than the container's own lists: service links (Kubernetes documentation, "Discovering services"),
+# the multi-node schedulers, and the operator's own multi-node names.
+_FROM_ELSEWHERE = re.compile(r".*_SERVICE_(HOST|PORT)(_.*)?|.*_PORT(_.*)?|(GROVE|LWS|DYNAMO|KUBERNETES)_.*")
+
+
+def unnamed_port(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
+    """Probes that name a port the container does not have: outcome `port`."""
+    del rule
+    names = [port["name"] for port in facts.body.get("ports") or () if port.get("name")]
+    for field in _PROBES:
+        for handler in ("httpGet", "tcpSocket"):
+            port = ((facts.body.get(field) or {}).get(handler) or {}).get("port")
+            if isinstance(port, str) and not port.isdecimal() and port not in names:
+                values = {"probe": field, "port": port, "ports": ", ".join(names) or "none"}
+                yield Outcome(key="port", where=(field,), values=values)
+
+
+def unresolved_reference(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
+    """Environment entries with a `$(NAME)` that nothing before them sets: outcomes `later` and `nowhere`.
+
+    What an `envFrom` source could carry, and what others add to a pod, may resolve.
+    """
+    del rule
+    names = [entry["name"] for entry in facts.env]
+    for index, entry in enumerate(facts.env):
+        for name in _REFERENCE.findall(entry.get("value") or ""):
+            if name in names[:index] or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
+                continue
+            if facts.could_come_from_env_from(name):
+                continue
+            key = "later" if name in names else "nowhere"
+            yield Outcome(key=key, where=("env", entry["name"]), values={"variable": entry["name"], "reference": name})

@@ -1,0 +1,181 @@
+"""What a graph's manifest says twice, in vain, or against itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stator.compat.facts import ContainerFacts, GraphFacts
+from stator.compat.given import given
+from stator.compat.outcome import Outcome
+from stator.compat.predicates.wire import routes_by_events
+from stator.compat.roles import WORKERS, role
+from stator.compat.rule import Rule
+from stator.model import Component
+
+_SLEEP = re.compile(r"(?:^|[\s;&/])sleep\s+(\d{1,9})s?\s*$", re.ASCII)
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+
+
+def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Names that stand twice in one list of variables: outcome `duplicate`, at the later entry."""
+    del rule
+    lists: list[tuple[str, tuple[str | int, ...], Sequence[Mapping[str, Any]]]] = [
+        ("", ("spec", "env"), facts.graph.env),
+        *((part.name, (*part.main_path, "env"), part.main.get("env") or ()) for part in facts.graph.components),
+    ]
+    for component, path, entries in lists:
+        first: dict[str, int] = {}
+        for index, entry in enumerate(entries):
+            earlier = first.setdefault(entry["name"], index)
+            if earlier != index:
+                yield Outcome(
+                    key="duplicate",
+                    component=component,
+                    position=facts.graph.locate(*path, index),
+                    values={"variable": entry["name"], "line": str(facts.graph.locate(*path, earlier).line)},
+                )
+
+
+def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Keys of a ConfigMap in `envFrom` that an entry beats: outcome `shadowed`. Only ConfigMaps that were loaded."""
+    del rule
+    for container in facts.containers:
+        for index, source in enumerate(container.env_from):
+            name = (source.get("configMapRef") or {}).get("name", "")
+            for key in facts.config_maps.get((facts.graph.namespace, name), {}):
+                variable = f"{source.get('prefix') or ''}{key}"
+                if container.entry(variable) is not None:
+                    yield Outcome(
+                        key="shadowed",
+                        component=container.component,
+                        where=("envFrom", index),
+                        values={"variable": variable, "source": name},
+                    )
+
+
+def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Variables by which the parts know who they are, set by hand: outcome `identity`. `looks_for`: `variables`."""
+    names = rule.looks_for["variables"]
+    for index, entry in enumerate(facts.graph.env):
+        if entry["name"] in names:
+            position = facts.graph.locate("spec", "env", index)
+            yield Outcome(key="identity", position=position, values={"variable": entry["name"]})
+    for part in facts.graph.components:
+        for index, entry in enumerate(part.main.get("env") or ()):
+            if entry["name"] in names:
+                position = facts.graph.locate(*part.main_path, "env", index)
+                values = {"variable": entry["name"]}
+                yield Outcome(key="identity", component=part.name, position=position, values=values)
+
+
+def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Workers that spread over more GPUs than they are given: outcome `few`.
+
+    `looks_for`: by backend, the spellings of the `tensor` and `pipeline` options, and `nodes`, the number of
+    nodes of a multi-node worker that names none. A worker that asks for no GPU by
+    number says nothing: it may get devices by claim.
+    """
+    for container in facts.containers:
+        component = facts.component(container)
+        limits = (container.body.get("resources") or {}).get("limits") or {}
+        wanted, where = _parallel(container, rule)
+        given_gpus = str(limits.get("nvidia.com/gpu", ""))
+        multinode = component.other.get("multinode")
+        nodes = 1 if multinode is None else int(multinode.get("nodeCount") or rule.looks_for["nodes"])
+        if _NUMBER.fullmatch(given_gpus) and int(given_gpus) and wanted > int(given_gpus) * nodes:
+            yield Outcome(
+                key="few",
+                component=container.component,
+                where=where,
+                values={"wanted": str(wanted), "given": str(int(given_gpus) * nodes)},
+            )
+
+
+def shared_memory(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Workers with several GPUs and no shared memory: outcome `none`. `looks_for` as for `gpus`."""
+    for container in facts.containers:
+        component = facts.component(container)
+        mounts = container.body.get("volumeMounts") or ()
+        if component.shared_memory_size is None or not re.fullmatch(r"0+[A-Za-z]*", component.shared_memory_size):
+            continue
+        wanted, _ = _parallel(container, rule)
+        if wanted > 1 and not any(mount.get("mountPath") == "/dev/shm" for mount in mounts):  # noqa: S108 - a mount
+            position = facts.graph.locate(*component.path, "sharedMemorySize")
+            values = {"wanted": str(wanted)}
+            yield Outcome(key="none", component=container.component, position=position, values=values)
+
+
+def _parallel(container: ContainerFacts, rule: Rule) -> tuple[int, tuple[str | int, ...]]:
+    """Tensor times pipeline parallel size of the worker, 1 if not given or not known, and where it stands."""
+    options = rule.looks_for.get(container.backend)
+    wanted: int = 1
+    where: tuple[str | int, ...] = ("args",)
+    if options is None:
+        return wanted, where
+    for spellings in (options["tensor"], options["pipeline"]):
+        uses = list(given(container, (options["module"],), spellings))
+        if uses and _NUMBER.fullmatch(uses[-1].value or ""):
+            wanted *= int(uses[-1].value or 1)
+            where = uses[-1].where
+    return wanted, where
+
+
+def grace(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Hooks before the stop that use up the time for it: outcome `used-up`. `looks_for`: `default`, in seconds.
+
+    The grace period begins before the hook runs (Kubernetes documentation, "Container Lifecycle Hooks").
+    """
+    for container in facts.containers:
+        seconds = _hook_seconds(container.body)
+        component = facts.component(container)
+        limit = component.pod_spec.get("terminationGracePeriodSeconds", _default_grace(component, rule))
+        if seconds is not None and isinstance(limit, int) and seconds >= limit:
+            yield Outcome(
+                key="used-up",
+                component=container.component,
+                where=("lifecycle", "preStop"),
+                values={"seconds": str(seconds), "grace": str(limit)},
+            )
+
+
+def _default_grace(component: Component, rule: Rule) -> int:
+    return int(rule.looks_for["default"].get(component.type, rule.looks_for["default"]["other"]))
+
+
+def _hook_seconds(body: Mapping[str, Any]) -> int | None:
+    """How long the hook plainly waits: a `sleep` handler, or a command that ends in one."""
+    hook = (body.get("lifecycle") or {}).get("preStop") or {}
+    if hook.get("sleep"):
+        return int(hook["sleep"].get("seconds", 0))
+    found = _SLEEP.search(" ".join((hook.get("exec") or {}).get("command") or ()))
+    return int(found[1]) if found else None
+
+
+def reserved_container(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Init containers with a name the operator takes for its own: outcome `reserved`. `looks_for`: `names`."""
+    for part in facts.graph.components:
+        for index, container in enumerate(part.pod_spec.get("initContainers") or ()):
+            if container.get("name") in rule.looks_for["names"] and container.get("restartPolicy") != "Always":
+                position = facts.graph.locate(*part.path, "podTemplate", "spec", "initContainers", index)
+                values = {"container": container["name"]}
+                yield Outcome(key="reserved", component=part.name, position=position, values=values)
+
+
+def kv_events_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Workers of vLLM that publish no KV events to a frontend that routes by them: outcome `silent`.
+
+    `looks_for`: `flags` that configure events.
+    """
+    frontends = [part for part in facts.of_type("frontend") if routes_by_events(part)]
+    for worker in facts.of_type(*WORKERS) if frontends else ():
+        release = worker.version.core
+        runs_vllm = any(run.module == "dynamo.vllm" for run in worker.command_line.invocations)
+        if release is None or release not in rule.affected or not runs_vllm or worker.command_line.opaque:
+            continue
+        if role(facts, worker) == "decode":
+            continue
+        if not any(given(worker, ("dynamo.vllm",), rule.looks_for["flags"])):
+            values = {"frontend": frontends[0].component}
+            yield Outcome(key="silent", component=worker.component, where=("args",), values=values)
