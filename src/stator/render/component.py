@@ -111,7 +111,8 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     _apply(body, made)
     mirror_requests(context, body, problems)
     env = merge((result.env, made.env)) if made.env else result.env
-    body["env"] = [dict(entry.body) for entry in env]
+    if env:
+        body["env"] = [dict(entry.body) for entry in env]
     if result.env_from:
         body["envFrom"] = list(result.env_from)
     beside = sidecars(context, [*(body.get("volumeMounts") or ()), *made.mounts], policy, problems)

@@ -88,7 +88,8 @@ def _rendered(
     merged = merged_container(context, defaults, problems)
     body = merged.body
     entries = merge((merged.env, env)) if env else merged.env
-    body["env"] = [dict(entry.body) for entry in entries]
+    if entries:
+        body["env"] = [dict(entry.body) for entry in entries]
     if merged.env_from:
         body["envFrom"] = list(merged.env_from)
     if mounts:
