@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multinode import PROBES, argv_in, grove, lws, main_in, multinode
+from multinode import GROVE, PROBES, argv_in, grove, lws, main_in, multinode
 from rendered import named_env, object_of, pod_of, provenance_of, render
 
 from stator.errors import InvalidInputError
@@ -306,3 +306,13 @@ def test_a_recorded_provider_is_final() -> None:
     assert grove("-m", "dynamo.sglang", annotations=declined).provider == "component"
     with pytest.raises(InvalidInputError, match="disaggregatedset"):
         render(multinode("-m", "dynamo.sglang", annotations={"nvidia.com/workload-provider": "disaggregatedset"}))
+
+
+def test_the_name_of_a_leaderworkerset_has_to_fit_too() -> None:
+    """It is two characters longer than the component's, and names a Service."""
+    name = "g" * 49  # with `-dec-` and the generation that makes 62 characters
+    text = multinode("-m", "dynamo.sglang").replace("name: g\n", f"name: {name}\n")
+    assert render(text, GROVE)
+    with pytest.raises(InvalidInputError) as caught:
+        render(text)
+    assert [problem.what.rpartition('"')[2] for problem in caught.value.problems] == [" has 64 characters"]

@@ -153,7 +153,9 @@ def _command_line(component: Component, options: RenderOptions) -> CommandLine:
 
 def _parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
     first = contexts[0]
-    problems.extend(names.problems(first.graph, first.component, first.workload))
+    spans_nodes = first.role.nodes > 1 and first.provider == "component"
+    name = names.set_name(first.workload) if spans_nodes else first.workload
+    problems.extend(names.problems(first.graph, first.component, name))
     return component_parts(contexts, problems)
 
 

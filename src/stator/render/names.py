@@ -74,6 +74,11 @@ def workload_name(graph: Graph, component: Component, generation: str) -> str:
     return f"{name}-{generation}" if generation else name
 
 
+def set_name(workload: str) -> str:
+    """The LeaderWorkerSet of a component, which makes a headless Service of its own name."""
+    return f"{workload}-0"
+
+
 def pool_name(graph: str) -> str:
     """The InferencePool of a graph."""
     return f"{graph}-pool"

@@ -23,7 +23,11 @@ def leader_worker_set(context: Context, templates: Mapping[RoleName, Json], labe
     Its controller selects the pods by labels of its own, so the selector label of a Deployment is absent; `role` is
     what the Service finds the leader by.
     """
-    metadata: Json = {"name": f"{context.workload}-0", "namespace": context.graph.namespace, "labels": dict(labels)}
+    metadata: Json = {
+        "name": names.set_name(context.workload),
+        "namespace": context.graph.namespace,
+        "labels": dict(labels),
+    }
     if context.annotations:
         metadata["annotations"] = dict(context.annotations)
     replicas = replicas_of(context)
