@@ -249,14 +249,18 @@ def test_provenance_says_what_a_framework_added_and_in_which_role() -> None:
     assert {item.container for item in added} == {"leader/main", "worker/main"}
     rank = [item.setter.value for item in added if item.name == "--node-rank"]
     assert rank == ["0", "$(LWS_WORKER_INDEX)"]
-    assert [item.setter.value for item in added if item.name == "livenessProbe"] == ["removed"]
+    [liveness] = [item for item in added if item.name == "livenessProbe"]
+    assert liveness.setter.value == "removed"
+    assert [setter.layer for setter in liveness.replaced] == ["type-default"]
     assert provenance_of(manifest, "--headless", "Dec").setter.detail == "vllm multiprocessing, worker"
 
 
 def test_a_wrapper_script_gets_nothing_and_it_is_said() -> None:
-    """What runs inside is not known, so nothing is put where it may break it."""
+    """What runs inside is not known, so nothing is put where it may break it; still only the leader is probed."""
     manifest = lws("--x", command=("./start.sh",), framework="sglang")
     assert argv_in(manifest, "worker") == (["./start.sh"], ["--x"])
+    assert not set(PROBES) & set(main_in(manifest, "worker"))
+    assert set(PROBES) <= set(main_in(manifest, "leader"))
     [why] = missing(manifest)
     assert "`./start.sh` is not read here" in why
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -128,8 +128,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         provenance=(
             *(entry.provenance(context.where) for entry in env),
             *result.env_from_provenance,
-            *main.provenance,
-            *made.provenance,
+            *_history(main.provenance, made.provenance),
             *(item for sidecar in beside.values() for item in sidecar.provenance),
         ),
         findings=result.findings,
@@ -137,6 +136,15 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         not_rendered=tuple(notes),
         facts=result.facts,
     )
+
+
+def _history(merged: Sequence[Provenance], made: Sequence[Provenance]) -> Iterator[Provenance]:
+    """One history per flag and probe: what a framework set says what it replaced."""
+    replaced = {(item.subject, item.name): (*item.replaced, item.setter) for item in merged}
+    changed = {(item.subject, item.name) for item in made}
+    yield from (item for item in merged if (item.subject, item.name) not in changed)
+    for item in made:
+        yield msgspec.structs.replace(item, replaced=replaced.get((item.subject, item.name), ()))
 
 
 def _apply(body: Json, made: Changes) -> None:
