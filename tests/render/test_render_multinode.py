@@ -7,6 +7,7 @@ import shlex
 import subprocess
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multinode import GROVE, PROBES, argv_in, grove, lws, main_in, multinode
@@ -143,6 +144,9 @@ def test_elastic_experts_form_a_ray_cluster() -> None:
     alone = lws(*elastic, gpus=4, nodes=1)
     assert argv_in(alone, "main")[1] == [f"{RAY_HEAD} && exec python3 {' '.join(elastic)}"]
     assert list(named_env(main_in(alone, "main")))[-2:] == ["POD_IP", "VLLM_DP_MASTER_IP"]
+    head = object_of(grove(*elastic, gpus=4, nodes=1), "Service", "g-dec-ray")["spec"]
+    assert head["clusterIP"] == "None"
+    assert [port["name"] for port in head["ports"]] == ["ray-gcs", "system"]
 
 
 @pytest.mark.parametrize(
@@ -320,3 +324,18 @@ def test_the_name_of_a_leaderworkerset_has_to_fit_too() -> None:
     with pytest.raises(InvalidInputError) as caught:
         render(text)
     assert [problem.what.rpartition('"')[2] for problem in caught.value.problems] == [" has 64 characters"]
+
+
+def test_names_that_the_user_has_taken_stay_theirs() -> None:
+    """An init container, a volume and a mount of one's own stand in for ours; the order written is kept."""
+    text = multinode("-m", "dynamo.vllm", "-tp", "8", gpus=4)
+    document = yaml.safe_load(text)
+    spec = document["spec"]["components"][0]["podTemplate"]["spec"]
+    spec["initContainers"] = [{"name": "wait-for-leader-mp", "image": "mine"}, {"name": "a", "image": "i"}]
+    spec["volumes"] = [{"name": "wait-leader-script", "emptyDir": {}}]
+    pod = pod_of(render(yaml.safe_dump(document)), "Dec", "worker")
+    assert [(item["name"], item["image"]) for item in pod["initContainers"]] == [
+        ("wait-for-leader-mp", "mine"),
+        ("a", "i"),
+    ]
+    assert [item for item in pod["volumes"] if item["name"] == "wait-leader-script"] == spec["volumes"]

@@ -58,6 +58,7 @@ class _Pod(msgspec.Struct, frozen=True, kw_only=True):
 
     pod: RenderedPod
     config_maps: tuple[Json, ...]
+    objects: tuple[Json, ...]
     shared: tuple[Json, ...]
     provenance: tuple[Provenance, ...]
     findings: tuple[Finding, ...]
@@ -75,6 +76,7 @@ def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Par
     config_maps = _each_once(item for pod in pods for item in pod.config_maps)
     services = (own_service,) if own_service else ()
     beside = (
+        *_each_once(item for pod in pods for item in pod.objects),
         *endpoint_picker_objects(first),
         *ingress(first, labels),
         *scaling_adapter(first),
@@ -125,6 +127,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
         config_maps=result.config_maps,
         shared=made.config_maps,
+        objects=made.objects,
         provenance=(
             *(entry.provenance(context.where) for entry in env),
             *result.env_from_provenance,
