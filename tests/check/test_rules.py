@@ -26,10 +26,10 @@ def env(release: str = "1.6.1", **variables: str) -> Case:
     return one(worker(release, env=variables))
 
 
-def by_source(key: str) -> Case:
+def by_source(key: str, **fields: Any) -> Case:
     """A worker that takes all its variables from a ConfigMap that holds one key."""
     source = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {key: "1"}}
-    return source, *one(worker(main={"envFrom": [{"configMapRef": {"name": "settings"}}]}))
+    return source, *one(worker(main={"envFrom": [{"configMapRef": {"name": "settings"}}]}, **fields))
 
 
 def disaggregated(prefill: str, decode: str) -> Case:
@@ -72,6 +72,7 @@ def probe(**body: Any) -> Case:
 
 
 GET = {"path": "/live", "port": "system"}
+POD_NAME = {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
 MM = ("--enable-multimodal",)
 
 # rule, severity, component that is named, a manifest with the finding, manifests without it
@@ -366,7 +367,13 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
             one(worker(), frontend("1.6.1", "--kv-events")),
         ],
     ),
-    ("DYN402", "warning", "Worker", by_source("DYN_SYSTEM_PORT"), [by_source("HF_TOKEN")]),
+    (
+        "DYN402",
+        "warning",
+        "Worker",
+        by_source("DYN_SYSTEM_PORT"),
+        [by_source("HF_TOKEN"), by_source("DYN_SYSTEM_PORT", env={"DYN_SYSTEM_PORT": "9090"})],
+    ),
     (
         "DYN403",
         "warning",
@@ -375,6 +382,7 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         [
             env(URL="http://$(POD_NAME)/"),
             env(URL="$$(NOBODY)"),
+            env(URL="http://$(hostname)/"),
             env(URL="$(REDIS_SERVICE_HOST)"),
             one(worker(env={"URL": "$(TOKEN)"}, main={"envFrom": [{"secretRef": {"name": "tokens"}}]})),
         ],
@@ -390,7 +398,7 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
             probe(httpGet={"path": "/live", "port": 9090}),
         ],
     ),
-    ("DYN406", "warning", "Worker", env(DYN_NAMESPACE="mine"), [env(MY_NAMESPACE="mine")]),
+    ("DYN406", "warning", "Worker", env(DYN_NAMESPACE="mine"), [env(MY_NAMESPACE="mine"), one(worker(env=[POD_NAME]))]),
     (
         "DYN407",
         "warning",

@@ -21,8 +21,6 @@ from stator.versions import Version, VersionRange
 
 Kind = Literal["switch", "value", "values", "optional", "exit"]
 
-_COUNT = {"value": None, "values": "*", "optional": "?"}
-
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One row of an option table (`options/*.yaml`); `releases` is a range as text, empty for all."""
@@ -96,8 +94,10 @@ def _add(parser: _Parser, option: Option) -> None:
         parser.add_argument(*option.flags, dest=name, action=argparse.BooleanOptionalAction)
     elif option.kind == "value":
         parser.add_argument(*option.flags, dest=name, action="append")
+    elif option.kind == "optional":
+        parser.add_argument(*option.flags, dest=name, action="append", nargs="?", const="")
     else:
-        parser.add_argument(*option.flags, dest=name, action="extend", nargs=_COUNT[option.kind])
+        parser.add_argument(*option.flags, dest=name, action="extend", nargs="*")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""JUnit XML, which build servers show as tests: one test suite, one test case a finding, one for each clean graph.
+"""JUnit XML, which build servers show as tests: one suite, one test case a finding, one that passes if there is none.
 
 A finding that makes the check fail is a failure, any other a passed test with its text as output. An ignored finding
 is a skipped test, and what could not be checked is an error.

@@ -11,7 +11,8 @@ from stator.compat.rule import Rule
 
 _PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# In lower case it is more likely a command that a shell is meant to run: `$(hostname)`.
+_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # Set by others than the container's own lists: service links (Kubernetes documentation, "Discovering services"),
 # the multi-node schedulers, and the operator's own multi-node names.
 _FROM_ELSEWHERE = re.compile(r".*_SERVICE_(HOST|PORT)(_.*)?|.*_PORT(_.*)?|(GROVE|LWS|DYNAMO|KUBERNETES)_.*")

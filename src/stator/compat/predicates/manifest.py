@@ -39,14 +39,18 @@ def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 
 
 def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
-    """Keys of a ConfigMap in `envFrom` that an entry beats: outcome `shadowed`. Only ConfigMaps that were loaded."""
+    """Keys of a ConfigMap in `envFrom` that an entry of the operator's beats: outcome `shadowed`.
+
+    Only ConfigMaps that were loaded. An entry that the user wrote beside the source is meant to win.
+    """
     del rule
     for container in facts.containers:
+        own = {entry["name"] for entry in (*facts.graph.env, *(facts.component(container).main.get("env") or ()))}
         for index, source in enumerate(container.env_from):
             name = (source.get("configMapRef") or {}).get("name", "")
             for key in facts.config_maps.get((facts.graph.namespace, name), {}):
                 variable = f"{source.get('prefix') or ''}{key}"
-                if container.entry(variable) is not None:
+                if variable not in own and container.entry(variable) is not None:
                     yield Outcome(
                         key="shadowed",
                         component=container.component,
@@ -56,18 +60,25 @@ def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 
 
 def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
-    """Variables by which the parts know who they are, set by hand: outcome `identity`. `looks_for`: `variables`."""
+    """Variables by which the parts know who they are, set by hand: outcome `identity`. `looks_for`: `variables`.
+
+    An entry that takes the pod's own field says what the operator's says.
+    """
     names = rule.looks_for["variables"]
     for index, entry in enumerate(facts.graph.env):
-        if entry["name"] in names:
+        if entry["name"] in names and not _of_the_pod(entry):
             position = facts.graph.locate("spec", "env", index)
             yield Outcome(key="identity", position=position, values={"variable": entry["name"]})
     for part in facts.graph.components:
         for index, entry in enumerate(part.main.get("env") or ()):
-            if entry["name"] in names:
+            if entry["name"] in names and not _of_the_pod(entry):
                 position = facts.graph.locate(*part.main_path, "env", index)
                 values = {"variable": entry["name"]}
                 yield Outcome(key="identity", component=part.name, position=position, values=values)
+
+
+def _of_the_pod(entry: Mapping[str, Any]) -> bool:
+    return bool((entry.get("valueFrom") or {}).get("fieldRef"))
 
 
 def gpus(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
