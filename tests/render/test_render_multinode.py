@@ -7,6 +7,7 @@ import shlex
 import subprocess
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multinode import GROVE, PROBES, argv_in, grove, lws, main_in, multinode
@@ -143,6 +144,9 @@ def test_elastic_experts_form_a_ray_cluster() -> None:
     alone = lws(*elastic, gpus=4, nodes=1)
     assert argv_in(alone, "main")[1] == [f"{RAY_HEAD} && exec python3 {' '.join(elastic)}"]
     assert list(named_env(main_in(alone, "main")))[-2:] == ["POD_IP", "VLLM_DP_MASTER_IP"]
+    head = object_of(grove(*elastic, gpus=4, nodes=1), "Service", "g-dec-ray")["spec"]
+    assert head["clusterIP"] == "None"
+    assert [port["name"] for port in head["ports"]] == ["ray-gcs", "system"]
 
 
 @pytest.mark.parametrize(
@@ -249,14 +253,18 @@ def test_provenance_says_what_a_framework_added_and_in_which_role() -> None:
     assert {item.container for item in added} == {"leader/main", "worker/main"}
     rank = [item.setter.value for item in added if item.name == "--node-rank"]
     assert rank == ["0", "$(LWS_WORKER_INDEX)"]
-    assert [item.setter.value for item in added if item.name == "livenessProbe"] == ["removed"]
+    [liveness] = [item for item in added if item.name == "livenessProbe"]
+    assert liveness.setter.value == "removed"
+    assert [setter.layer for setter in liveness.replaced] == ["type-default"]
     assert provenance_of(manifest, "--headless", "Dec").setter.detail == "vllm multiprocessing, worker"
 
 
 def test_a_wrapper_script_gets_nothing_and_it_is_said() -> None:
-    """What runs inside is not known, so nothing is put where it may break it."""
+    """What runs inside is not known, so nothing is put where it may break it; still only the leader is probed."""
     manifest = lws("--x", command=("./start.sh",), framework="sglang")
     assert argv_in(manifest, "worker") == (["./start.sh"], ["--x"])
+    assert not set(PROBES) & set(main_in(manifest, "worker"))
+    assert set(PROBES) <= set(main_in(manifest, "leader"))
     [why] = missing(manifest)
     assert "`./start.sh` is not read here" in why
 
@@ -316,3 +324,18 @@ def test_the_name_of_a_leaderworkerset_has_to_fit_too() -> None:
     with pytest.raises(InvalidInputError) as caught:
         render(text)
     assert [problem.what.rpartition('"')[2] for problem in caught.value.problems] == [" has 64 characters"]
+
+
+def test_names_that_the_user_has_taken_stay_theirs() -> None:
+    """An init container, a volume and a mount of one's own stand in for ours; the order written is kept."""
+    text = multinode("-m", "dynamo.vllm", "-tp", "8", gpus=4)
+    document = yaml.safe_load(text)
+    spec = document["spec"]["components"][0]["podTemplate"]["spec"]
+    spec["initContainers"] = [{"name": "wait-for-leader-mp", "image": "mine"}, {"name": "a", "image": "i"}]
+    spec["volumes"] = [{"name": "wait-leader-script", "emptyDir": {}}]
+    pod = pod_of(render(yaml.safe_dump(document)), "Dec", "worker")
+    assert [(item["name"], item["image"]) for item in pod["initContainers"]] == [
+        ("wait-for-leader-mp", "mine"),
+        ("a", "i"),
+    ]
+    assert [item for item in pod["volumes"] if item["name"] == "wait-leader-script"] == spec["volumes"]

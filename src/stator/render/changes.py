@@ -16,7 +16,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """Changes to the main container and its pod. What is empty stays as it is.
 
     `env` goes last and wins. `probes` are the main container's by field, None takes one away. `config_maps` are
-    shared by the whole graph. `missing` is what the feature needs and could not get.
+    shared by the whole graph, `objects` are the component's own. `missing` is what the feature needs and could not get.
     """
 
     command: tuple[str, ...] = ()
@@ -27,6 +27,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     volumes: tuple[Json, ...] = ()
     init_containers: tuple[Json, ...] = ()
     config_maps: tuple[Json, ...] = ()
+    objects: tuple[Json, ...] = ()
     provenance: tuple[Provenance, ...] = ()
     missing: tuple[NotRendered, ...] = ()
 
@@ -44,6 +45,7 @@ def together(*parts: Changes) -> Changes:
             volumes=(*merged.volumes, *part.volumes),
             init_containers=(*merged.init_containers, *part.init_containers),
             config_maps=(*merged.config_maps, *part.config_maps),
+            objects=(*merged.objects, *part.objects),
             provenance=(*merged.provenance, *part.provenance),
             missing=(*merged.missing, *part.missing),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -58,6 +58,7 @@ class _Pod(msgspec.Struct, frozen=True, kw_only=True):
 
     pod: RenderedPod
     config_maps: tuple[Json, ...]
+    objects: tuple[Json, ...]
     shared: tuple[Json, ...]
     provenance: tuple[Provenance, ...]
     findings: tuple[Finding, ...]
@@ -75,6 +76,7 @@ def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Par
     config_maps = _each_once(item for pod in pods for item in pod.config_maps)
     services = (own_service,) if own_service else ()
     beside = (
+        *_each_once(item for pod in pods for item in pod.objects),
         *endpoint_picker_objects(first),
         *ingress(first, labels),
         *scaling_adapter(first),
@@ -125,11 +127,11 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
         config_maps=result.config_maps,
         shared=made.config_maps,
+        objects=made.objects,
         provenance=(
             *(entry.provenance(context.where) for entry in env),
             *result.env_from_provenance,
-            *main.provenance,
-            *made.provenance,
+            *_history(main.provenance, made.provenance),
             *(item for sidecar in beside.values() for item in sidecar.provenance),
         ),
         findings=result.findings,
@@ -137,6 +139,15 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         not_rendered=tuple(notes),
         facts=result.facts,
     )
+
+
+def _history(merged: Sequence[Provenance], made: Sequence[Provenance]) -> Iterator[Provenance]:
+    """One history per flag and probe: what a framework set says what it replaced."""
+    replaced = {(item.subject, item.name): (*item.replaced, item.setter) for item in merged}
+    changed = {(item.subject, item.name) for item in made}
+    yield from (item for item in merged if (item.subject, item.name) not in changed)
+    for item in made:
+        yield msgspec.structs.replace(item, replaced=replaced.get((item.subject, item.name), ()))
 
 
 def _apply(body: Json, made: Changes) -> None:

@@ -57,12 +57,13 @@ def pod_spec(context: Context, main: Json, defaults: Defaults, made: Changes, no
     mounted = {mount.get("name") for mount in mounts}
     present = {volume.get("name") for volume in volumes}
     volumes += [copied(item) for item in defaults.volumes if item["name"] in mounted and item["name"] not in present]
-    # A volume or a place that the user has taken stays theirs: two of a name are refused by the API server.
+    # A name or a place that the user has taken stays theirs: two of one are refused by the API server.
     volumes += [copied(item) for item in made.volumes if item["name"] not in present]
     places = {mount.get("mountPath") for mount in mounts}
     mounts += [dict(item) for item in made.mounts if item["mountPath"] not in places]
-    if made.init_containers:
-        spec["initContainers"] = [*(spec.get("initContainers") or ()), *(copied(item) for item in made.init_containers)]
+    taken = {item.get("name") for field in ("containers", "initContainers") for item in spec.get(field) or ()}
+    if added := [copied(item) for item in made.init_containers if item["name"] not in taken]:
+        spec["initContainers"] = [*(spec.get("initContainers") or ()), *added]
     volumes, mounts = _shared_memory(context, volumes, mounts, notes)
     if volumes := _ordered(volumes, mounts):
         spec["volumes"] = volumes

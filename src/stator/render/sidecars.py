@@ -92,8 +92,11 @@ def _rendered(
         body["env"] = [dict(entry.body) for entry in entries]
     if merged.env_from:
         body["envFrom"] = list(merged.env_from)
-    if mounts:
-        body["volumeMounts"] = [*(body.get("volumeMounts") or ()), *(dict(mount) for mount in mounts)]
+    own = body.get("volumeMounts") or []
+    # Two mounts at one place are refused by the API server; the user's own stays.
+    taken = {mount.get("mountPath") for mount in own}
+    if mounted := [*own, *(dict(mount) for mount in mounts if mount.get("mountPath") not in taken)]:
+        body["volumeMounts"] = mounted
     history = (
         *(entry.provenance(context.where) for entry in entries),
         *env_from_provenance(context, merged.env_from),

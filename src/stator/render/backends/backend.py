@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from stator.errors import Problem
 from stator.render.backends import cache, sglang, trtllm, vllm
 from stator.render.backends.injection import Argv, NoPlaceError
+from stator.render.backends.setters import without_probes
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
+from stator.render.defaults import PROBES
 from stator.render.environment import Entry
 from stator.render.manifest import NotRendered
 
@@ -27,7 +29,10 @@ def engine_changes(context: Context, body: Json, env: Sequence[Entry], problems:
             case _:
                 made = _none(context)
     except NoPlaceError as error:
+        # Whatever brings the nodes together instead, only the leader serves: a probed worker would be restarted.
+        unprobed = without_probes(context, body, PROBES, f"{context.backend} multinode, {context.role.name}")
         made = Changes(missing=(_unplaced(context, str(error)),))
+        made = together(made, unprobed) if context.role.is_worker else made
     return together(made, cache.changes(context, body, problems))
 
 

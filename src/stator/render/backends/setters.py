@@ -1,4 +1,4 @@
-"""Who set it: entries, flags and probes of a framework, with the layer `backend`."""
+"""The pieces that frameworks change pods with; each names the layer `backend` as who set it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ from stator.render.backends.waiting import wait_for_leader
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
 from stator.render.defaults import PROBES, SHELL
+from stator.render.metadata import workload_labels
 from stator.render.resources import gpu_count
+from stator.render.service import ray_service
 from stator.versions import InvalidVersionError, Version
 
 _MASTER_PORT = 29500
@@ -140,7 +142,8 @@ def _elastic_alone(context: Context, argv: Argv) -> Changes:
         return Changes()
     detail = "vllm elastic experts"
     pod_ip = tuple(field(name, "status.podIP", detail) for name in ("POD_IP", "VLLM_DP_MASTER_IP"))
-    return together(_shell(context, _after_ray_head(argv), detail), Changes(env=pod_ip))
+    joinable = (ray_service(context, workload_labels(context)),) if context.provider == "grove" else ()
+    return together(_shell(context, _after_ray_head(argv), detail), Changes(env=pod_ip, objects=joinable))
 
 
 def _data_parallel(context: Context, argv: Argv, sizes: Parallelism, gpus: int) -> Changes:
