@@ -507,3 +507,25 @@ def test_ports_are_found_again_and_never_given_twice() -> None:
     assert PortAllocator("demo.chat", taken={first}, free=lambda _: True).allocate() == first + 1
     with pytest.raises(StatorError, match="no free port between 20000 and 31999"):
         PortAllocator("demo.chat", free=lambda _: False).allocate()
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../up"])
+def test_a_volume_writes_nowhere_but_into_itself(path: str) -> None:
+    """A path that leads out of the volume is refused, as the API server refuses it; so is a mount's subPath."""
+    volumes = [{"name": "s", "secret": {"secretName": "hf", "items": [{"key": "token", "path": path}]}}]
+    mounts = [{"name": "s", "mountPath": "/s"}]
+    assert any(
+        "must be relative" in problem for problem in problems(graph(pod={"volumes": volumes}, volumeMounts=mounts))
+    )
+    mounts = [{"name": "s", "mountPath": "/s", "subPath": path}]
+    volumes = [{"name": "s", "emptyDir": {}}]
+    assert any(
+        "must be relative" in problem for problem in problems(graph(pod={"volumes": volumes}, volumeMounts=mounts))
+    )
+
+
+def test_a_value_no_process_can_be_given_is_refused_without_showing_it() -> None:
+    """A NUL in a variable ends nothing that runs: the graph is not started, and the variable is named."""
+    found = problems(graph(env=[{"name": "BINARY", "value": "top\0secret"}]))
+    assert any("env BINARY" in problem for problem in found)
+    assert not any("secret" in problem.replace("s3cret", "") for problem in found if "BINARY" in problem)

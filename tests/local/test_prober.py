@@ -125,7 +125,7 @@ def test_a_tcp_probe_only_connects() -> None:
     ("script", "outcome"),
     [
         ("exit 0", Outcome()),
-        ("echo so; echo what >&2; exit 3", Outcome("command failed", "so what")),
+        ("echo so; echo what >&2; exit 3", Outcome("command failed", "so\nwhat\n")),
         ("sleep 1000 & sleep 1000", Outcome("command timed out after 0.2s")),
     ],
 )

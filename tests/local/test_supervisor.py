@@ -324,6 +324,16 @@ def test_secret_values_are_in_no_file(graphs: Graphs) -> None:
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.parametrize("secret", [f"{SECRET}-line one\n{SECRET}-line two", SECRET * 60])
+def test_a_long_secret_of_several_lines_is_not_half_shown(graphs: Graphs, secret: str) -> None:
+    """A probe's answer is searched for secrets before it is folded into one line and cut."""
+    probe = Probe(handler=ExecCommand(argv=("/bin/sh", "-c", 'echo "token $TOKEN"; exit 1')), period=0.1)
+    container = graphs.container(env={"PATH": "/usr/bin:/bin", "TOKEN": SecretText(secret)}, readiness=probe)
+    graph = graphs.start(graphs.plan(graphs.pod(container)))
+    status = graphs.wait(graph, lambda status: "token" in status.pods[0].message)
+    assert status.pods[0].message == "Readiness probe failed: command failed (token ***)"
+
+
 def test_a_log_is_rotated_by_size(graphs: Graphs) -> None:
     """The newest output stays readable, and old files do not pile up."""
     settings = Settings(backoff_initial=0.2, log_bytes=2000, log_files=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -206,3 +207,10 @@ def test_a_list_loads_like_its_items(load_text: Load) -> None:
     items = "\n".join("  " + line for line in graph("a").splitlines())
     (found,) = load_text(f"apiVersion: v1\nkind: List\nitems:\n-{items[1:]}\n").graphs
     assert found.locate("metadata", "name").line == 6
+
+
+@pytest.mark.parametrize("namespace", ["../x", "Upper", "", "a/b", "x" * 64])
+def test_a_namespace_that_is_no_name_is_refused(namespace: str) -> None:
+    """`-n` becomes part of paths and objects, so it has to be what Kubernetes accepts."""
+    with pytest.raises(InvalidInputError, match="is no namespace"):
+        load(["-"], namespace=namespace, stdin=io.StringIO("{}"))

@@ -67,11 +67,12 @@ def test_a_second_start_of_a_running_graph_is_refused(stator: Stator) -> None:
     assert stator.processes() == before
 
 
-def test_ctrl_c_leaves_nothing_behind(stator: Stator) -> None:
-    """A foreground `up` that is interrupted stops the graph before it ends."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_leaves_nothing_behind(stator: Stator, number: signal.Signals) -> None:
+    """A foreground `up` that is interrupted, ended or loses its terminal stops the graph before it ends."""
     up = stator.start("up", str(EXAMPLES / "chat.yaml"))
     stator.wait_for(lambda graph: graph["phase"] == "Ready")
-    up.send_signal(signal.SIGINT)
+    up.send_signal(number)
     output, _ = up.communicate(timeout=120)
     assert up.returncode == 130, output
     assert "Traceback" not in output

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
 
 from stator.cli import options
+from stator.cli.interrupts import as_interrupt, deferred
 from stator.cli.report import echo_findings, required_graphs
 from stator.cli.view import follow, graph_lines, trouble_lines
 from stator.errors import ExitCode
@@ -83,13 +85,17 @@ def up(  # noqa: PLR0913 - one parameter per option, by name
     prepared = prepare(inventory, how, progress=lambda line: click.echo(f"  {line}", err=True))
     echo_findings([manifest for manifest, _ in prepared], inventory)
     started: list[GraphDirectory] = []
-    try:
-        for _, plan in prepared:
-            started.append(start(plan))
-        return _attend(started, detach=detach, timeout=timeout, question=question)
-    except BaseException:
-        _stop(started)
-        raise
+    with as_interrupt():
+        try:
+            for _, plan in prepared:
+                # An interrupt between the start and the note of it would leave a graph that nobody stops.
+                with deferred():
+                    started.append(start(plan))
+            return _attend(started, detach=detach, timeout=timeout, question=question)
+        except BaseException:
+            with deferred(forget=True):
+                _stop(started)
+            raise
 
 
 def _attend(graphs: Sequence[GraphDirectory], *, detach: bool, timeout: float, question: str | None) -> int:
@@ -153,6 +159,9 @@ def _all_stopped(statuses: Sequence[GraphStatus]) -> bool:
 
 
 def _stop(graphs: Sequence[GraphDirectory]) -> None:
-    for graph in graphs:
-        click.echo(f"stopping {graph.id}", err=True)
-        stop(graph)
+    """Stop all of them at once: each takes as long as its own grace."""
+    if not graphs:
+        return
+    click.echo(f"stopping {', '.join(graph.id for graph in graphs)}", err=True)
+    with ThreadPoolExecutor(len(graphs)) as pool:
+        list(pool.map(stop, graphs))

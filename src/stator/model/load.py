@@ -7,6 +7,7 @@ raised together.
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, TextIO
@@ -22,6 +23,8 @@ from stator.model.resources import Graph, Inventory, SecretData
 from stator.model.schema import schema_problems
 from stator.model.sources import Source, read_sources
 
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
 
 def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO | BinaryIO | None = None) -> Inventory:
     """Load manifests from files, directories and `-` (standard input, or `stdin` if given).
@@ -33,6 +36,13 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
     if not sources:
         remedy = "name a file, a directory, or `-` for standard input"
         raise InvalidInputError(Problem(what="nothing to load", remedy=remedy))
+    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
+        raise InvalidInputError(
+            Problem(
+                what=f"{namespace!r} is no namespace",
+                why="a namespace is lower-case letters, digits and '-', at most 63 of them (RFC 1123 label)",
+            )
+        )
     collected = _Collected(namespace)
     problems: list[Problem] = []
     with _cycle_collection_paused():

@@ -67,6 +67,11 @@ class PodContext(msgspec.Struct, frozen=True, kw_only=True):
     notes: Notes
 
 
+def _can_start(text: str) -> bool:
+    """Whether a process can be given the text, and the supervisor told of it."""
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def plan_container(container: Mapping[str, Any], runtime: RuntimeFacts, context: PodContext) -> ContainerPlan:
     """`container` (a core/v1 Container) on `runtime`. What is wrong is noted, and a plan returned all the same."""
     return _Container(container, runtime, context).plan()
@@ -125,6 +130,14 @@ class _Container:
                 why=f"CreateContainerConfigError: {unresolved.message}",
                 remedy="add the object to the files of this run, or mark the reference `optional: true`",
             )
+        for name, value in environment.values.items():
+            if not _can_start(value):
+                self.notes.refuse(
+                    f"{self.where}: env {name}",
+                    position=position_of(self.context.component, self.name, name),
+                    why="its value is not UTF-8 text without NUL",
+                    remedy="mount it as a file of a volume",
+                )
         for name in environment.skipped:
             self.notes.ignore(self.context.component.name, f"container {self.name}: env {name}", "no variable name")
         return environment
@@ -170,6 +183,9 @@ class _Container:
                 why="the image's own entry point is not known on one machine",
                 remedy="set `command` (and `args`) as the image's documentation says",
             )
+            return ()
+        if not all(map(_can_start, self.command)):
+            self.notes.refuse(f"{self.where}: command", why="a word of it holds NUL, or is not UTF-8 text")
             return ()
         argv = self._local_command(self.command)
         plain = tuple(text.secret if isinstance(text, SecretText) else text for text in argv)

@@ -7,6 +7,8 @@ from typing import Any
 
 from stator.local.plan import ExecCommand, HttpGet, Probe, TcpSocket, Text
 
+_LAST_PORT = 65535
+
 
 class UnknownPortError(Exception):
     """A probe or a service names a port that the container does not have."""
@@ -52,7 +54,9 @@ def _handler(
         )
     if (tcp := probe.get("tcpSocket")) is not None:
         return TcpSocket(port=port(tcp["port"]), host=tcp.get("host") or "127.0.0.1")
-    if (run := probe.get("exec")) is not None:
+    if (run := probe.get("exec")) is not None and not run.get("command"):
+        raise UnsupportedProbeError("an exec probe needs a command")
+    if run is not None:
         return ExecCommand(argv=command(run.get("command") or ()))
     raise UnsupportedProbeError("gRPC probes are not run here")
 
@@ -60,6 +64,8 @@ def _handler(
 def find_port(containers: Sequence[Mapping[str, Any]], port: Any) -> int:
     """A port by number or by name in `containers`. Raises UnknownPortError in the kubelet's words."""
     if isinstance(port, int):
+        if not 1 <= port <= _LAST_PORT:
+            raise UnknownPortError(f"invalid port number: {port}")
         return port
     for container in containers:
         for declared in container.get("ports") or ():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -47,6 +47,15 @@ class Paths:
     def mentioned(self, text: str) -> bool:
         """Whether a mount path is used in `text`."""
         return bool(self._pattern and self._pattern.search(text))
+
+
+_NOT_BELOW = "must be relative and must not contain '..' (Kubernetes documentation, Volumes)"
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path leads into the volume: a manifest must not write, or read, anywhere else on this machine."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts
 
 
 class PodVolumes:
@@ -98,9 +107,11 @@ class PodVolumes:
                     notes.refuse(where, why=volume.why, remedy=self._remedy(mount["name"], volume))
                 else:
                     notes.ignore(component, f"container {container['name']}: mount {path}", volume.why)
+            elif (sub_path := mount.get("subPath")) and not _is_below(sub_path):
+                notes.refuse(where, why=f"subPath {sub_path!r}: {_NOT_BELOW}")
             else:
                 self._used.add(mount["name"])
-                mounts[path] = str(Path(volume.path, mount.get("subPath") or ""))
+                mounts[path] = str(Path(volume.path, sub_path or ""))
         for problem in self._problems:
             notes.refuse(f"component {component}: {problem}")
         return Paths(mounts)
@@ -142,7 +153,9 @@ class PodVolumes:
             yield from self._items(volume, f'secret "{name}"', reference, values, directory, secret=True)
         if (reference := source.get("downwardAPI")) is not None:
             for item in reference.get("items") or ():
-                if (field := item.get("fieldRef")) is not None:
+                if not _is_below(item["path"]):
+                    self._problems.append(f'volume "{volume}": downwardAPI path {item["path"]!r}: {_NOT_BELOW}')
+                elif (field := item.get("fieldRef")) is not None:
                     content = field_value(field, self._pod).encode()
                     yield FilePlan(path=str(Path(directory, item["path"])), content=content)
 
@@ -167,6 +180,9 @@ class PodVolumes:
             if item["key"] in data:
                 mode = _SECRET_MODE if secret else _PLAIN_MODE
                 path = str(Path(directory, item["path"]))
+                if not _is_below(item["path"]):
+                    self._problems.append(f"{failed}{what}: path {item['path']!r}: {_NOT_BELOW}")
+                    continue
                 yield FilePlan(path=path, content=data[item["key"]], mode=mode, secret=secret)
             elif not reference.get("optional"):
                 self._problems.append(f"{failed}{what}: references non-existent {kind} key: {item['key']}")

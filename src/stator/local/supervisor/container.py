@@ -24,7 +24,7 @@ from stator.local.plan import ContainerPlan, ProbeKind, reveal
 from stator.local.settings import Settings
 from stator.local.state import ContainerStatus, ProbeFailure
 from stator.local.supervisor.logs import OutputPump, RotatingLog
-from stator.local.supervisor.prober import Outcome, check
+from stator.local.supervisor.prober import Outcome, beginning, check
 from stator.local.supervisor.reasons import canary_essence
 
 # How long to wait for the rest of a dead container's output: nobody can be writing any more.
@@ -45,6 +45,11 @@ class _End(Enum):
     EXITED = "exited"
     FAILED_PROBE = "failed probe"
     STOPPED = "stopped"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Why a process could not be started, in the system's words."""
+    return ((error.strerror if isinstance(error, OSError) else "") or str(error)).lower()
 
 
 class ContainerRunner:
@@ -118,9 +123,9 @@ class ContainerRunner:
                 stderr=write_end,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             program = self._surroundings.conceal(reveal(self.plan.argv[0]))
-            message = f'exec: "{program}": {(error.strerror or str(error)).lower()}'
+            message = f'exec: "{program}": {_reason(error)}'
             self._update(state="Waiting", reason="RuntimeMissing", message=message, ready=False)
             return None
         finally:
@@ -237,13 +242,16 @@ class ContainerRunner:
     def _note_outcome(self, kind: ProbeKind, outcome: Outcome) -> None:
         if outcome.failure:
             conceal = self._surroundings.conceal
-            self._update(probe_failure=ProbeFailure(kind, conceal(outcome.failure), conceal(outcome.detail)))
+            self._update(probe_failure=ProbeFailure(kind, conceal(outcome.failure), beginning(conceal(outcome.detail))))
         elif self.status.probe_failure and self.status.probe_failure.probe == kind:
             self._update(probe_failure=None)
 
     def _on_line(self, line: bytes) -> None:
-        if not self.status.ready and (essence := canary_essence(line)):
-            self._update(canary=self._surroundings.conceal(essence))
+        if self.status.ready:
+            return
+        shown = self._surroundings.conceal(line.decode("utf-8", "replace"))
+        if essence := canary_essence(shown.encode()):
+            self._update(canary=essence)
 
     def _update(self, **changes: object) -> None:
         status = msgspec.structs.replace(self.status, **changes)

@@ -72,7 +72,7 @@ async def _http(handler: HttpGet) -> Outcome:
         writer.transport.abort()
     if status in _SUCCESS:
         return Outcome()
-    return Outcome(f"HTTP probe failed with statuscode: {status}", _beginning(body))
+    return Outcome(f"HTTP probe failed with statuscode: {status}", _text(body))
 
 
 def _request(handler: HttpGet) -> bytes:
@@ -142,7 +142,7 @@ async def _exec(handler: ExecCommand, env: Mapping[str, str], directory: str) ->
             await process.wait()
             raise
         output.seek(0)
-        return Outcome() if code == 0 else Outcome("command failed", _beginning(output.read(_LONGEST_ANSWER)))
+        return Outcome() if code == 0 else Outcome("command failed", _text(output.read(_LONGEST_ANSWER)))
 
 
 def _words(error: OSError) -> str:
@@ -150,5 +150,11 @@ def _words(error: OSError) -> str:
     return (os.strerror(error.errno) if error.errno else str(error)).lower()
 
 
-def _beginning(answer: bytes) -> str:
-    return " ".join(answer.decode("utf-8", "replace").split())[:_LONGEST_DETAIL]
+def _text(answer: bytes) -> str:
+    """The whole answer: what is secret in it can only be found before it is cut or folded."""
+    return answer.decode("utf-8", "replace")
+
+
+def beginning(text: str) -> str:
+    """The first words of an answer, for one line of a report."""
+    return " ".join(text.split())[:_LONGEST_DETAIL]
