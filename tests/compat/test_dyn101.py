@@ -74,6 +74,13 @@ def test_every_release_before_is_repaired(image: str, container: Any) -> None:
     assert evaluate(facts) == repaired(facts, "embedding", added(EMBEDDING), "args")
 
 
+@pytest.mark.parametrize("module", ["dynamo.sglang", "dynamo.sglang.main", "dynamo.sglang.__main__"])
+def test_the_worker_is_known_by_each_name_of_its_module(module: str, container: Any) -> None:
+    """`python -m` starts the same program by all of them."""
+    facts = container("--embedding-worker", module=module)
+    assert evaluate(facts) == repaired(facts, "embedding", added(EMBEDDING), "args")
+
+
 @pytest.mark.parametrize(
     "fields",
     [

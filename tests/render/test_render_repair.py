@@ -240,3 +240,22 @@ def test_an_alpha_secret_of_the_service_counts_as_a_source() -> None:
         {"configMapRef": {"name": f"g-worker-{manifest.generation}-dyn101"}},
         SECRET,
     ]
+
+
+@pytest.mark.parametrize("flag", ['"$FLAG"', '"${FLAG}"', "$FLAG", "$(FLAG)"])
+def test_a_word_that_a_shell_or_the_kubelet_puts_in_is_not_taken_for_nothing(flag: str) -> None:
+    """It may be the switch: nothing is set, and the finding says what to set by hand."""
+    graph = beta(Case())
+    main = graph["spec"]["components"][0]["podTemplate"]["spec"]["containers"][1]
+    script = f'python3 -m dynamo.sglang --model-path "$MODEL" {flag}'
+    main |= {"command": ["sh", "-c"], "args": [script]}
+    (finding,) = rendered(graph).findings
+    assert (finding.rule, finding.severity) == ("DYN101", "info")
+
+
+def test_a_test_command_in_a_script_hides_nothing() -> None:
+    """`[` and `[[` begin no pattern: the worker behind them is read, and is a plain chat worker."""
+    graph = beta(Case())
+    main = graph["spec"]["components"][0]["podTemplate"]["spec"]["containers"][1]
+    main |= {"command": ["sh", "-c"], "args": ["[ -d /m ] || exit 1; python3 -m dynamo.sglang --model-path /m"]}
+    assert rendered(graph).findings == ()

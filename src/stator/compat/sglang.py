@@ -36,7 +36,11 @@ _MULTIMODAL = (
 # Before 1.4.0 the variable's text was not stripped.
 _STRIPPED_SINCE = Version(1, 4, 0)
 _TRUE = frozenset({"true", "1", "yes", "on"})
-_WHOLE_EXPANSION = re.compile(r"\$\([^)]+\)")
+# `python -m` runs the worker by each of these names; `unified_main` is another program, with other health checks.
+_WORKERS = (MODULE, f"{MODULE}.main", f"{MODULE}.__main__")
+# What the kubelet puts in the place of a whole argument, and what a shell does.
+_KUBELET_EXPANSION = re.compile(r"\$\([^)]+\)")
+_SHELL_EXPANSION = re.compile(r"\$\([^)]+\)|\$\w+|\$\{\w+\}")
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +59,7 @@ def workers(facts: ContainerFacts) -> tuple[Arguments, ...]:
 
     A command line that cannot be read and shows no worker counts as one worker without arguments.
     """
-    runs = [run for run in facts.command_line.invocations if run.module == MODULE]
+    runs = [run for run in facts.command_line.invocations if run.module in _WORKERS]
     if not runs and facts.command_line.opaque:
         return (Arguments({}, {}, ()),)
     read = (read_arguments(BACKEND, facts.version.core, run.argv) for run in runs)
@@ -90,11 +94,14 @@ def embedding(facts: ContainerFacts, arguments: Arguments) -> Switch:
 def hidden(facts: ContainerFacts, arguments: Arguments) -> str:
     """Why the command line may hold more switches than can be read, or an empty text.
 
-    A whole argument `$(NAME)` may become any option, unless it follows an option and so is that option's value.
+    A whole argument `$(NAME)`, or in a script `"$NAME"`, may become any option, unless it follows an option and so is
+    that option's value.
     """
+    in_shell = any(run.in_shell for run in facts.command_line.invocations)
+    expansion = _SHELL_EXPANSION if in_shell else _KUBELET_EXPANSION
     before = ("", *arguments.rest)
     for previous, word in zip(before, arguments.rest, strict=False):
-        if _WHOLE_EXPANSION.fullmatch(word) and not previous.startswith("-"):
+        if expansion.fullmatch(word) and not previous.startswith("-"):
             return f"the argument {word} is only known at container start"
     return facts.command_line.opaque
 

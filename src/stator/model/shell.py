@@ -19,6 +19,8 @@ _CONTROL = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
 _PARAMETER = re.compile(r"\$(?:([A-Za-z_]\w*)|([0-9@*])|([#?$!-])|\{([0-9]{1,9}|[@*])\})", re.ASCII)
 _OPENING = re.compile(r"\$\$?\(|\$\{|[<>]\(|`")
 _KEPT_WHOLE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+# The commands `[` and `[[`, which begin no pattern.
+_TEST = re.compile(r"\[{1,2}(?=[ \t\n]|$)")
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`*?\[;&|<>()]+")
 _ANSI_C = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 
@@ -129,6 +131,9 @@ class _Script:
                 self.ansi_c_quoted(field)
             elif character in "$`<>":
                 self.expansion(field, quoted=False)
+            elif test := _TEST.match(self.text, self.at):
+                field.add(test[0])
+                self.at = test.end()
             else:  # a pattern: the shell puts the matching file names in its place
                 field.add(character)
                 field.expansion = field.expansion or character
