@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from stator.cli.main import COMMANDS
 
@@ -51,3 +54,32 @@ def test_a_wrong_operator_release_says_what_to_write() -> None:
     result = run("render", "--operator", "latest", "-", stdin="{}")
     assert result.returncode == 2
     assert "1.6.1" in result.stderr
+
+
+def test_a_full_disk_behind_the_output_is_one_line() -> None:
+    """What cannot be written ends with exit code 2 and the system's words."""
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device, and the shortest way to it
+        result = subprocess.run(
+            [sys.executable, "-m", "stator", "rules", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 2
+    assert "no space left on device" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_one_unreadable_status_keeps_nobody_from_the_other_graphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`status` names it, and `down` still stops the rest."""
+    broken = tmp_path / "graphs" / "default.junk"
+    broken.mkdir(parents=True)
+    (broken / "status.json").write_text("{")
+    monkeypatch.setenv("STATOR_STATE_DIR", str(tmp_path))
+    shown = run("status", "--all")
+    assert "default/junk" in shown.stdout
+    assert "cannot be read" in shown.stdout
+    assert run("down").returncode == 0

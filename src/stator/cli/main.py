@@ -82,4 +82,9 @@ def main() -> None:
         # The reader (`| head`) is gone; point stdout at nothing so that the interpreter's last flush is quiet too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
+    except OSError as error:
+        # A full disk behind standard output, a file where a directory should be: a traceback would explain no more.
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{(error.strerror or str(error)).lower()}", err=True)
+        sys.exit(ExitCode.USAGE)
     sys.exit(code if isinstance(code, int) else ExitCode.OK)

@@ -32,7 +32,8 @@ def pod_line(pod: PodStatus) -> str:
 
 def graph_lines(status: GraphStatus, *, detail: bool = False) -> list[str]:
     """The graph, its pods, its addresses; with `detail` also version sources, rules, repairs and differences."""
-    lines = [f"{status.namespace}/{status.name}  {click.style(status.phase, bold=True)}"]
+    why = f": {status.message}" if status.message else ""
+    lines = [f"{status.namespace}/{status.name}  {click.style(status.phase, bold=True)}{why}"]
     lines += [pod_line(pod) for pod in status.pods]
     if detail:
         for component in status.components:

@@ -106,8 +106,20 @@ def is_running(graph: GraphDirectory) -> bool:
 
 
 def list_graphs(state: StateDirectory) -> tuple[GraphStatus, ...]:
-    """The status of every graph that was ever started here, by id; `phase` tells which ones run."""
-    return tuple(status for graph in state.graphs() if (status := graph.read_status()) is not None)
+    """The status of every graph that was ever started here, by id; `phase` tells which ones run.
+
+    One that cannot be read keeps nobody from the others: it counts as stopped, and its message says why.
+    """
+    return tuple(status for graph in state.graphs() if (status := _status(graph)) is not None)
+
+
+def _status(graph: GraphDirectory) -> GraphStatus | None:
+    try:
+        return graph.read_status()
+    except StatorError as error:
+        namespace, _, name = graph.id.partition(".")
+        message = error.problems[0].what
+        return GraphStatus(name=name, namespace=namespace, phase="Stopped", revision=0, started_at=0, message=message)
 
 
 def reserved_ports(state: StateDirectory) -> frozenset[int]:
