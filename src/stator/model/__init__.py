@@ -3,10 +3,21 @@
 from stator.model.commandline import CommandLine, Invocation, read_command_line
 from stator.model.documents import Document, Path
 from stator.model.load import load
-from stator.model.resources import MAIN, AlphaOnly, Component, Graph, Inventory, Kind, Origin, SecretData
+from stator.model.resources import (
+    MAIN,
+    RUNTIME_CONTAINER,
+    AlphaOnly,
+    Component,
+    Graph,
+    Inventory,
+    Kind,
+    Origin,
+    SecretData,
+)
 
 __all__ = [
     "MAIN",
+    "RUNTIME_CONTAINER",
     "AlphaOnly",
     "CommandLine",
     "Component",

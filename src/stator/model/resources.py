@@ -18,6 +18,9 @@ Kind = Literal["DynamoGraphDeployment", "DynamoComponentDeployment"]
 
 # A component's main container is the podTemplate container of this name (v1alpha1: extraPodSpec.mainContainer).
 MAIN = "main"
+
+# An init container of this name that always restarts runs Dynamo beside a native engine in `main`.
+RUNTIME_CONTAINER = "runtime"
 # The container that a v1alpha1 service's inline `frontendSidecar` becomes.
 FRONTEND_SIDECAR = "sidecar-frontend"
 
@@ -80,6 +83,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
         """The container named `main`, empty if the component has none."""
         for container in self.pod_spec.get("containers") or ():
             if container.get("name") == MAIN:
+                return container  # type: ignore[no-any-return]
+        return {}
+
+    @property
+    def beside(self) -> Mapping[str, Any]:
+        """The restartable init container that runs Dynamo beside a native engine, empty if there is none."""
+        for container in self.pod_spec.get("initContainers") or ():
+            if container.get("name") == RUNTIME_CONTAINER and container.get("restartPolicy") == "Always":
                 return container  # type: ignore[no-any-return]
         return {}
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from stator.errors import Problem
-from stator.model import MAIN
-from stator.render.context import RUNTIME_CONTAINER, Context, copied
+from stator.model import MAIN, RUNTIME_CONTAINER
+from stator.render.context import Context, copied
 from stator.render.defaults import PROBES, Defaults, detail
 from stator.render.environment import Entry, merge, shown
 from stator.render.manifest import Provenance, Setter

@@ -16,9 +16,6 @@ from stator.render.manifest import RenderOptions
 from stator.render.multinode import MAIN_ROLE, Provider, Role
 from stator.versions import ResolvedVersion
 
-# An init container of this name that always restarts runs Dynamo beside a native engine in `main`.
-RUNTIME_CONTAINER = "runtime"
-
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One component in one role, the graph around it, and the answers every later step needs.

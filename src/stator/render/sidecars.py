@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from stator.errors import Problem
-from stator.model import MAIN, Component
+from stator.model import MAIN, RUNTIME_CONTAINER, Component
 from stator.render import names
 from stator.render.changes import Changes
 from stator.render.container import env_from_provenance, merged_container
-from stator.render.context import RUNTIME_CONTAINER, Context
+from stator.render.context import Context
 from stator.render.defaults import Defaults, defaults_of, runtime_defaults
 from stator.render.environment import Entry, merge
 from stator.render.manifest import Provenance, RenderOptions
@@ -39,14 +39,7 @@ def runtime_container(component: Component, options: RenderOptions) -> Mapping[s
     """The init container that runs Dynamo for this component, if it has one; operators know it from 1.6.0 on."""
     if options.operator < _RUNTIME_SINCE or component.type not in names.WORKER_TYPES:
         return None
-    return next(
-        (
-            item
-            for item in component.pod_spec.get("initContainers") or ()
-            if item.get("name") == RUNTIME_CONTAINER and item.get("restartPolicy") == "Always"
-        ),
-        None,
-    )
+    return component.beside or None
 
 
 def sidecars(context: Context, mounts: Sequence[Json], made: Changes, problems: list[Problem]) -> dict[str, Sidecar]:

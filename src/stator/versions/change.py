@@ -8,12 +8,9 @@ from typing import Any
 import msgspec
 
 from stator.errors import InvalidInputError, Problem
-from stator.model import MAIN, Component, Graph
+from stator.model import MAIN, RUNTIME_CONTAINER, Component, Graph
 from stator.versions.resolve import resolve
 from stator.versions.version import Version
-
-# The init container that runs Dynamo beside a native engine (rendered from operator 1.6 on).
-_RUNTIME = "runtime"
 
 
 def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
@@ -81,9 +78,7 @@ def _at_version(component: Component, version: Version) -> Component:
 
     The image is that of the container which holds the runtime: `main`, or the restartable init container `runtime`.
     """
-    init = component.pod_spec.get("initContainers") or ()
-    beside = any(item.get("name") == _RUNTIME and item.get("restartPolicy") == "Always" for item in init)
-    kind, name = ("initContainers", _RUNTIME) if beside else ("containers", MAIN)
+    kind, name = ("initContainers", RUNTIME_CONTAINER) if component.beside else ("containers", MAIN)
     holders = component.pod_spec.get(kind) or ()
     image = next((image_at(item.get("image") or "", version) for item in holders if item.get("name") == name), None)
     if image is None:

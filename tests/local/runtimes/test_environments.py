@@ -149,7 +149,7 @@ def test_offline_with_an_empty_package_cache(tmp_path: Path, monkeypatch: pytest
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that cannot be reached is the network's or the settings' fault, and no password of an index is shown."""
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://user:hunter2@127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://user:hunter2@127.0.0.1:9/index")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     text = refusal(published("1.6.1"), tmp_path / "cache", offline=False)
     assert "the package index cannot be reached" in text
