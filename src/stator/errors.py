@@ -23,14 +23,21 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, order=True, slots=True)
 class Position:
-    """A place in a source: file name (`-` for standard input), 1-based line and column (0: unknown)."""
+    """A place in a source: file name (`-` for standard input), 1-based line and column (0: unknown).
+
+    An object that came from an API server has no lines: `file` is then `Kind/namespace/name`, and `field` the path of
+    the value in the version it was submitted in.
+    """
 
     file: str
     line: int = 0
     column: int = 0
+    field: str = ""
 
     def __str__(self) -> str:
-        """`file:line`, the form editors and terminals turn into a link."""
+        """`file:line`, the form editors and terminals turn into a link; `object field` where there is no file."""
+        if self.field:
+            return f"{self.file} {self.field}"
         return f"{self.file}:{self.line}" if self.line else self.file
 
 

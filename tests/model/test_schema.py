@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stator.errors import InvalidInputError, Problem
 from stator.model import Inventory, load
-from stator.model.schema import field_path
+from stator.model.documents import field_path
 
 Load = Callable[..., Inventory]
 Problems = Callable[..., list[Problem]]

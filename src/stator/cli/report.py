@@ -9,7 +9,7 @@ import click
 from stator.compat import Finding
 from stator.errors import ExitCode, InvalidInputError, Problem
 from stator.model import Inventory
-from stator.model.schema import field_path
+from stator.model.documents import field_path
 from stator.model.unknown import unknown_fields
 from stator.render import Manifest
 

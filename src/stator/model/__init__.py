@@ -2,7 +2,7 @@
 
 from stator.model.commandline import CommandLine, Invocation, read_command_line
 from stator.model.documents import Document, Path
-from stator.model.load import load
+from stator.model.load import load, load_objects
 from stator.model.resources import (
     MAIN,
     RUNTIME_CONTAINER,
@@ -30,5 +30,6 @@ __all__ = [
     "Path",
     "SecretData",
     "load",
+    "load_objects",
     "read_command_line",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -18,12 +19,13 @@ _MERGE_TAGS = frozenset({"", "tag:yaml.org,2002:merge"})
 class Document(msgspec.Struct, frozen=True):
     """One document of a source: its plain JSON value, and the parsed node tree that holds the positions.
 
-    `file` is the name to show (`-` for standard input).
+    `file` is the name to show (`-` for standard input). An object read from an API server has no node tree; its
+    `file` is `Kind/namespace/name`, and its positions are field paths.
     """
 
     file: str
     value: Any
-    root: yaml.Node
+    root: yaml.Node | None = None
 
     def __repr__(self) -> str:
         """The place alone: the value may be a Secret's."""
@@ -34,6 +36,8 @@ class Document(msgspec.Struct, frozen=True):
 
         The walk follows the node tree only when it is asked, so loading pays nothing for positions that nobody needs.
         """
+        if self.root is None:
+            return Position(self.file, field=field_path(path))
         node, mark = self.root, self.root.start_mark
         for step in path:
             found = entry(node, step)
@@ -43,12 +47,25 @@ class Document(msgspec.Struct, frozen=True):
         return Position(self.file, mark.line + 1, mark.column + 1)
 
 
+def field_path(path: Path) -> str:
+    """`spec.components[1].replicas`; a key that is no identifier is quoted, as in `metadata.labels["a.b/c"]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.fullmatch(r"[\w-]+", step):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text
+
+
 def is_merge_key(key: yaml.Node) -> bool:
     """Whether a mapping's key is YAML 1.1's `<<`, which takes over another mapping's entries."""
     return key.value == "<<" and key.tag in _MERGE_TAGS
 
 
-def entry(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+def entry(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
     """What stands at `step` of a mapping or a list: the node to point at (the key, if there is one) and the value.
 
     A mapping's own keys come before the ones merged into it.

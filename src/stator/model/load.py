@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, TextIO
 
@@ -51,6 +51,25 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
     if problems:
         raise InvalidInputError(*problems)
     return collected.inventory()
+
+
+def load_objects(values: Iterable[Mapping[str, Any]]) -> Inventory:
+    """Load objects as an API server returns them; their positions are field paths, in the version they came in.
+
+    Raises InvalidInputError with every problem of every object.
+    """
+    collected = _Collected(None)
+    problems: list[Problem] = []
+    for value in values:
+        problems += collected.add(Document(_shown(value), value))
+    if problems:
+        raise InvalidInputError(*problems)
+    return collected.inventory()
+
+
+def _shown(value: Mapping[str, Any]) -> str:
+    metadata = value.get("metadata") or {}
+    return "/".join(str(part) for part in (value.get("kind"), metadata.get("namespace"), metadata.get("name")) if part)
 
 
 def _take_in(source: Source, collected: _Collected) -> list[Problem]:

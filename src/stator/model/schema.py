@@ -13,7 +13,7 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from stator.errors import Problem
-from stator.model.documents import Document, Path
+from stator.model.documents import Document, field_path
 from stator.model.keywords import KEYWORDS, Breach
 from stator.model.parse import TEMPLATE_REMEDY, parse
 
@@ -61,19 +61,6 @@ def schema_problems(document: Document, value: Any, schema: str) -> list[Problem
             what = f"{field_path(full)}: {breach.what}" if full else breach.what
             problems.append(Problem(what=what, position=document.locate(full), remedy=breach.remedy))
     return problems
-
-
-def field_path(path: Path) -> str:
-    """`spec.components[1].replicas`; a key that is no identifier is quoted, as in `metadata.labels["a.b/c"]`."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif re.fullmatch(r"[\w-]+", step):
-            text += f".{step}" if text else step
-        else:
-            text += f'["{step}"]'
-    return text
 
 
 def properties(version: str, kind: str) -> frozenset[str]:

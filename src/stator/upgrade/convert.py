@@ -18,11 +18,11 @@ import yaml
 from stator.errors import InvalidInputError, Position, Problem
 from stator.model import Document, Graph, Path, load
 from stator.model.conversion import ALPHA, BETA, GRAPH_ONLY, SERVICE_ONLY, pruned, to_alpha, to_beta
+from stator.model.documents import field_path
 from stator.model.identity import GRAPH_KINDS
 from stator.model.load import without_nulls
 from stator.model.parse import parse
 from stator.model.preserved import ANNOTATIONS, mapping, preserved
-from stator.model.schema import field_path
 from stator.render import Manifest, render_graph
 from stator.upgrade.rewrite import Lineage, rewrite
 
@@ -143,7 +143,9 @@ def _chunk(
 def _stands_alone(document: Document, chunk: _Chunk) -> bool:
     """Whether the document is the whole chunk, not an item of a List in it."""
     root = yaml.compose(chunk.padded, Loader=yaml.CSafeLoader)
-    return root is not None and root.start_mark.index == document.root.start_mark.index
+    if root is None or document.root is None:
+        return False
+    return root.start_mark.index == document.root.start_mark.index
 
 
 def _unknown_types(graph: Graph) -> Iterator[Problem]:

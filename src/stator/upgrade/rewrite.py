@@ -47,7 +47,7 @@ def rewrite(text: str, document: Document, value: Mapping[str, Any], lineage: Li
     return _Writer(text, places, _comments(text, places), lineage).document(value)
 
 
-def _places(node: yaml.Node, path: Path) -> Iterator[tuple[Path, _Place]]:
+def _places(node: yaml.Node | None, path: Path) -> Iterator[tuple[Path, _Place]]:
     """Every entry below a node, in the order of the text. What an alias repeats has the place where it is written."""
     if isinstance(node, yaml.MappingNode):
         for key, item in node.value:
