@@ -62,7 +62,6 @@ def _finding(finding: Finding) -> Json:
         "severity": finding.severity,
         "message": finding.message,
         "remedy": finding.remedy,
-        "field": finding.location.field if finding.location else "",
     }
     return {key: value for key, value in fields.items() if value}
 
