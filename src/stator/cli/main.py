@@ -30,6 +30,7 @@ COMMANDS = {
     "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
     "operator": ("stator.cli.operator", "Run the Kubernetes operator."),
     "down": ("stator.cli.down", "Stop graphs that run here and leave nothing behind."),
+    "install": ("stator.cli.install", "Print what a cluster needs to run graphs: definitions, rights, the operator."),
 }
 
 
