@@ -67,6 +67,8 @@ class Trust:
         self._serving: Pair | None = None
         self._log = structlog.get_logger("stator.webhooks")
         self.why_not_ready = "the webhook server has no certificate yet"
+        # Set once, when the API server can use the webhooks for the first time.
+        self.established = asyncio.Event()
 
     async def run(self) -> None:
         """Look after both until cancelled."""
@@ -94,6 +96,8 @@ class Trust:
             self._serving = certificates.serving
             self._log.info("webhook certificate in use", certificate=repr(certificates.serving))
         self.why_not_ready = "; ".join(why for why in missing if why)
+        if not self.why_not_ready:
+            self.established.set()
 
     async def _certificates(self) -> Certificates:
         """What is in force, moved on if it is time to."""
@@ -138,7 +142,7 @@ class Trust:
         bundle = base64.b64encode(certificates.authorities).decode()
         patch = [
             operation
-            for path, client in _client_configurations(value)
+            for path, client in _client_configurations(value, self._namespace)
             if client.get("caBundle") != bundle
             for operation in (
                 {"op": "test", "path": path, "value": client},
@@ -158,7 +162,7 @@ def _places() -> Iterator[tuple[Kind, str]]:
         yield CUSTOM_RESOURCE_DEFINITION, name
 
 
-def _client_configurations(value: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
+def _client_configurations(value: Mapping[str, Any], namespace: str) -> Iterator[tuple[str, Json]]:
     """JSON pointers to the client configurations in an object, and what stands there.
 
     A definition whose conversion is somebody else's, or nobody's, has none of ours.
@@ -167,7 +171,8 @@ def _client_configurations(value: Mapping[str, Any]) -> Iterator[tuple[str, Json
         yield f"/webhooks/{index}/clientConfig", webhook["clientConfig"]
     conversion = (value.get("spec") or {}).get("conversion") or {}
     client = (conversion.get("webhook") or {}).get("clientConfig") or {}
-    if (client.get("service") or {}).get("name") == names.WEBHOOK_SERVICE or "url" in client:
+    service = client.get("service") or {}
+    if (service.get("namespace"), service.get("name")) == (namespace, names.WEBHOOK_SERVICE) or "url" in client:
         yield "/spec/conversion/webhook/clientConfig", client
 
 
