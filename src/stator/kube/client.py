@@ -7,7 +7,7 @@ the server itself asks to repeat is repeated: 429 and 5xx with `Retry-After`, wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import quote
@@ -140,7 +140,7 @@ class Client:
         timeout_seconds: int = 600,
         silence: float = SILENT_WATCH,
         on_open: Callable[[], None] | None = None,
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """Changes after a resource version, until the server ends the watch.
 
         Raises `ExpiredError` when the version is too old, at the start or in the stream, and `UnreachableError` when
