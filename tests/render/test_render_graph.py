@@ -52,7 +52,6 @@ def test_one_component_that_discovers_through_kubernetes_is_enough() -> None:
 def test_everything_that_is_not_rendered_is_named() -> None:
     """Fields of graph and component that have no effect are listed with their lines."""
     text = worker(
-        "env:\n- {name: DYN_DEPLOYMENT_CONFIG, value: '{}'}",
         graph="priorityClassName: high\nrestart: {id: a}",
         component=(
             "minAvailable: 1\n"
@@ -66,7 +65,6 @@ def test_everything_that_is_not_rendered_is_named() -> None:
         (f"{component}.minAvailable", "-:10"),
         (f"{component}.experimental.gpuMemoryService", "-:11"),
         (f"{component}.experimental.grove.forceScalingGroup", "-:11"),
-        (f"{component}.podTemplate.spec.containers[0].env[0]", "-:19"),
     ]
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from stator.model import Graph, Path
 from stator.render import kv_transfer, names
 from stator.render.context import Context
-from stator.render.manifest import NotRendered
+from stator.render.manifest import NotRendered, RenderOptions
 from stator.render.multinode import Provider
+from stator.render.restart import is_sequential
 
-_DEPLOYMENT_CONFIG = "DYN_DEPLOYMENT_CONFIG"
 _ON_GROVE = "it has a meaning on the Grove path only"
 _GROVE_COMPONENT_FIELDS = ("minAvailable", "topologyConstraint", "providerOverride")
 _GROVE_GRAPH_FIELDS = ("priorityClassName", "topologyConstraint", "providerOverride")
+_QUEUES: dict[str, str] = {"kai": names.KAI_QUEUE, "volcano": names.VOLCANO_QUEUE}
 _EXPERIMENTAL = {
     "gpuMemoryService": "the device claim and the memory server are not made; the engine holds its memory itself",
     "failover": "no shadow engine is made",
@@ -27,11 +28,6 @@ def of_component(context: Context) -> Iterator[NotRendered]:
     for path, why in _component_paths(context):
         full = (*component.path, *path)
         yield NotRendered(full, graph.locate(*full), why)
-    for index, entry in enumerate(component.main.get("env") or ()):
-        if entry.get("name") == _DEPLOYMENT_CONFIG:
-            full = (*component.main_path, "env", index)
-            why = "its port, workers and resources are not read; the variable itself is set"
-            yield NotRendered(full, graph.locate(*full), why)
 
 
 def _component_paths(context: Context) -> Iterator[tuple[Path, str]]:
@@ -56,9 +52,9 @@ def _component_paths(context: Context) -> Iterator[tuple[Path, str]]:
         yield ("ingress",), "only a frontend answers from outside"
 
 
-def of_graph(graph: Graph, provider: Provider) -> Iterator[NotRendered]:
+def of_graph(graph: Graph, provider: Provider, options: RenderOptions) -> Iterator[NotRendered]:
     """What is left out of a graph as a whole."""
-    for path, why in _graph_paths(graph, provider):
+    for path, why in _graph_paths(graph, provider, options):
         yield NotRendered(path, graph.locate(*path), why)
     if graph.kind != "DynamoComponentDeployment":
         return
@@ -68,14 +64,16 @@ def of_graph(graph: Graph, provider: Provider) -> Iterator[NotRendered]:
             yield NotRendered((pool,), graph.locate(*component.path), "the graph it belongs to makes it")
 
 
-def _graph_paths(graph: Graph, provider: Provider) -> Iterator[tuple[Path, str]]:
+def _graph_paths(graph: Graph, provider: Provider, options: RenderOptions) -> Iterator[tuple[Path, str]]:
     if provider == "component":
         for field in _GROVE_GRAPH_FIELDS:
             if graph.other.get(field) is not None:
                 yield ("spec", field), _ON_GROVE
-    restart = graph.other.get("restart") or {}
-    if restart and (restart.get("strategy") or {}).get("type") != "Parallel":
+    if is_sequential(graph) and options.restarts is None:
         yield ("spec", "restart", "strategy"), "all components are restarted at once: the order needs their status"
+    for scheduler, key in _QUEUES.items():
+        if key in graph.annotations and (provider, options.scheduler) != ("grove", scheduler):
+            yield ("metadata", "annotations", key), f"{scheduler} does not schedule these pods"
     policy = (graph.other.get("experimental") or {}).get("kvTransferPolicy")
-    if policy and not kv_transfer.policy_of(graph):
-        yield kv_transfer.PATH, "which label of a pod holds its place in a named topology is known in the cluster only"
+    if policy and not kv_transfer.policy_of(graph, provider):
+        yield (*kv_transfer.PATH, "clusterTopologyName"), _ON_GROVE
