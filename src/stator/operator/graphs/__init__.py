@@ -1,0 +1,1 @@
+"""Graphs: DynamoGraphDeployment -> its components or a PodCliqueSet, what they share, rollouts and status."""
