@@ -30,7 +30,9 @@ def operator() -> None:
 
 
 @operator.command(context_settings={"auto_envvar_prefix": "STATOR_OPERATOR", "show_default": True})
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Else $KUBECONFIG, the pod's account, ~/.kube/config.")
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path), help="Else $KUBECONFIG, the pod's account, ~/.kube/config."
+)
 @click.option("--namespace", default="", metavar="NAMESPACE", help="Keep the graphs of this namespace only.")
 @click.option("--leader-elect/--no-leader-elect", default=True, help="Work only while holding the Lease.")
 @click.option("--lease-name", default="stator-operator", metavar="NAME", help="Name of the Lease.")
@@ -38,7 +40,13 @@ def operator() -> None:
 @click.option("--metrics-host", default="0.0.0.0", metavar="ADDRESS", help="Address of /metrics, /healthz and /readyz.")  # noqa: S104 (a kubelet and Prometheus come from other machines)
 @click.option("--metrics-port", type=click.IntRange(0, 65535), default=8080, help="Their port; 0 serves none.")
 @click.option("--workers", type=click.IntRange(1, 64), default=4, help="Passes at once, per kind.")
-@click.option("--resync", type=click.FloatRange(min=1), default=RESYNC_SECONDS, metavar="SECONDS", help="Look at everything this often.")
+@click.option(
+    "--resync",
+    type=click.FloatRange(min=1),
+    default=RESYNC_SECONDS,
+    metavar="SECONDS",
+    help="Look at everything this often.",
+)
 @click.option("--log-format", type=click.Choice(["json", "text"]), default="json")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info")
 @click.option("--discovery-backend", default="kubernetes", metavar="BACKEND", help="kubernetes or etcd.")
@@ -48,7 +56,9 @@ def operator() -> None:
 @click.option("--prometheus-endpoint", default="", metavar="URL", help="PROMETHEUS_ENDPOINT of the pods.")
 @click.option("--planner-cluster-role", default="", metavar="NAME", help="ClusterRole of planners' accounts.")
 @click.option("--epp-cluster-role", default="", metavar="NAME", help="ClusterRole of endpoint pickers' accounts.")
-@click.option("--mpi-secret", default=RenderOptions().mpi_secret, metavar="NAME", help="Secret of multi-node TensorRT-LLM.")
+@click.option(
+    "--mpi-secret", default=RenderOptions().mpi_secret, metavar="NAME", help="Secret of multi-node TensorRT-LLM."
+)
 @options.no_repairs
 def run(
     *,

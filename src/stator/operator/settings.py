@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from stator.operator.log import Format, Level
+from stator.operator.names import LEASE
 from stator.operator.options import OperatorOptions
 
 # A slow look at every object although nothing was seen to change: what a lost event hid is found then.
@@ -17,18 +18,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of `stator operator run`.
 
     `kubeconfig` None takes $KUBECONFIG, the account of the pod, or `~/.kube/config`; `namespace` `""` is the whole
-    cluster. The Lease is in `lease_namespace`, `""` for the pod's own. `metrics_port` 0 serves nothing. Times are in
-    seconds.
+    cluster. `own_namespace` holds the Lease and the webhooks' certificates, `""` for the pod's own. A port of 0 serves
+    nothing. `webhook_hosts` are the names under which the API server calls, empty for the Service of an installation;
+    `reject` holds rule ids and severities of findings that admission refuses. Times are in seconds.
     """
 
     options: OperatorOptions = OperatorOptions()
     kubeconfig: Path | None = None
     namespace: str = ""
     leader_elect: bool = True
-    lease_name: str = "stator-operator"
-    lease_namespace: str = ""
+    lease_name: str = LEASE
+    own_namespace: str = ""
     metrics_host: str = "0.0.0.0"  # noqa: S104 (a kubelet and Prometheus come from other machines)
     metrics_port: int = 8080
+    webhook_port: int = 0
+    webhook_hosts: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
     workers: int = 4
     resync: float = RESYNC_SECONDS
     log_format: Format = "json"
