@@ -17,7 +17,7 @@ Json = dict[str, Any]
 STRATEGY = "nvidia.com/deployment-strategy"
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
-_QUARTER = "25%"
+QUARTER = "25%"
 _AMOUNT = re.compile(r"\d{1,9}%?")
 
 
@@ -63,7 +63,7 @@ def _strategy(context: Context, problems: list[Problem]) -> Json:
 
 
 def _amount(context: Context, key: str, problems: list[Problem]) -> int | str:
-    text = context.annotations.get(key, _QUARTER).strip()
+    text = context.annotations.get(key, QUARTER).strip()
     if not _AMOUNT.fullmatch(text):
         problems.append(
             Problem(
@@ -72,7 +72,7 @@ def _amount(context: Context, key: str, problems: list[Problem]) -> int | str:
                 remedy='use a number of pods ("1") or a percentage ("25%")',
             )
         )
-        return _QUARTER
+        return QUARTER
     return text if text.endswith("%") else int(text)
 
 
