@@ -53,9 +53,9 @@ async def run(settings: Settings) -> None:
         await task
 
 
-async def operate(settings: Settings) -> None:
-    """Run until cancelled."""
-    metrics = Metrics()
+async def operate(settings: Settings, metrics: Metrics | None = None) -> None:
+    """Run until cancelled; `metrics` are filled if they are given."""
+    metrics = metrics or Metrics()
     log = logger(__name__)
     state = _State()
 
