@@ -969,24 +969,45 @@ def test_what_nobody_knows_of_the_cluster_refuses_nothing(row: Row) -> None:
 @pytest.mark.parametrize(
     ("refused", "admitted", "field", "words"),
     [
-        ({"volumeMounts": [{"name": "v"}]}, {"volumeMounts": [{"name": "v", "useAsCompilationCache": True, "mountPoint": "/c"}]}, "volumeMounts[0].mountPoint", "is required"),
+        (
+            {"volumeMounts": [{"name": "v"}]},
+            {"volumeMounts": [{"name": "v", "useAsCompilationCache": True, "mountPoint": "/c"}]},
+            "volumeMounts[0].mountPoint",
+            "is required",
+        ),
         ({"ingress": {"enabled": True}}, {"ingress": {"enabled": False}}, "ingress.host", "is required"),
         (
-            {"frontendSidecar": {"image": "x:1.6.1"}, "extraPodSpec": {"mainContainer": {"image": "x:1.6.1"}, "containers": [{"name": "sidecar-frontend", "image": "y"}]}},
+            {
+                "frontendSidecar": {"image": "x:1.6.1"},
+                "extraPodSpec": {
+                    "mainContainer": {"image": "x:1.6.1"},
+                    "containers": [{"name": "sidecar-frontend", "image": "y"}],
+                },
+            },
             {"frontendSidecar": {"image": "x:1.6.1"}},
             "extraPodSpec.containers[0].name",
             "is the name of the container that frontendSidecar describes",
         ),
-        ({"sharedMemory": {"disabled": True, "size": "1Gi"}}, {"sharedMemory": {"disabled": True}}, "sharedMemory.size", "absent if disabled"),
+        (
+            {"sharedMemory": {"disabled": True, "size": "1Gi"}},
+            {"sharedMemory": {"disabled": True}},
+            "sharedMemory.size",
+            "absent if disabled",
+        ),
         (
             {"annotations": {"nvidia.com/vllm-distributed-executor-backend": "dask"}},
             {"annotations": {"nvidia.com/vllm-distributed-executor-backend": "mp"}},
             'annotations["nvidia.com/vllm-distributed-executor-backend"]',
             'is "dask"',
         ),
-        ({"resources": {"limits": {"gpu": "0.5"}}}, {"resources": {"limits": {"gpu": "2"}}}, "resources.limits.gpu", "devices are whole"),
+        (
+            {"resources": {"limits": {"gpu": "0.5"}}},
+            {"resources": {"limits": {"gpu": "2"}}},
+            "resources.limits.gpu",
+            "devices are whole",
+        ),
     ],
-)  # fmt: skip
+)
 def test_rules_of_v1alpha1_alone(refused: Json, admitted: Json, field: str, words: str) -> None:
     """What only a v1alpha1 service can say has its rules too."""
     [problem] = review(services(refused)).problems

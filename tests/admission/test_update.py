@@ -332,6 +332,13 @@ def test_mending_one_of_two_mistakes_is_admitted() -> None:
         assert review(better, two).problems == ()
 
 
+def test_mending_what_the_schema_refuses_is_admitted() -> None:
+    """What makes a stored object readable again is judged as a change, not as a new object."""
+    assert review(graph(part(), restart={"id": "1"}), graph(part(), restart={})).problems == ()
+    unreadable = graph(part(template=pod(image="r:x")), restart={"id": "1"})
+    assert review(unreadable, graph(part(), restart={})).problems
+
+
 def test_a_new_mistake_beside_an_old_one_is_refused() -> None:
     """Ratcheting excuses the old one only."""
     old = graph(part("a", template=pod(image="r:x")), part("b"))

@@ -56,11 +56,12 @@ def review(
     if graph is None:
         was = {problem.what for problem in known}
         return Review(tuple(problem for problem in wrong if problem.what not in was))
-    if before is None:
-        # A stored object that is no graph by today's schema is mended by this change.
-        found = problems(graph, installed=installed, options=options, user=user, trusted=trusted)
+    how: dict[str, Any] = {"installed": installed, "options": options, "user": user, "trusted": trusted}
+    if before is not None:
+        found = update_problems(before, graph, **how)
     else:
-        found = update_problems(before, graph, installed=installed, options=options, user=user, trusted=trusted)
+        # A stored object that is no graph by today's schema is mended by this change: there is nothing to compare with.
+        found = problems(graph, occasion="create" if old is None else "update", **how)
     return Review(found, warnings(graph))
 
 
