@@ -15,6 +15,7 @@ from stator.render.backends.detection import backends_of
 from stator.render.component import Parts, component_parts
 from stator.render.context import Context, discovery
 from stator.render.defaults import command_of
+from stator.render.deployment_config import configured
 from stator.render.generation import worker_hash
 from stator.render.manifest import Manifest, NotRendered, RenderedComponent, RenderOptions
 from stator.render.metadata import annotations_of
@@ -46,7 +47,7 @@ def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
     notes: list[NotRendered] = []
     provider = provider_of(graph, options, problems, notes)
     check_update_strategy(graph, problems)
-    notes[:0] = unrendered.of_graph(graph, provider)
+    notes[:0] = unrendered.of_graph(graph, provider, options)
     problems.extend(problem for component in graph.components for problem in images.problems(graph, component))
     contexts = _contexts(graph, options, provider, problems)
     parts = [_parts(component, problems) for component in contexts]
@@ -85,7 +86,7 @@ def _contexts(
     graph: Graph, options: RenderOptions, provider: Provider, problems: list[Problem]
 ) -> list[tuple[Context, ...]]:
     """Settle what has to be known about all components, in each of their roles, before any of them is rendered."""
-    in_roles = {component.name: _roles(provider, component) for component in graph.components}
+    in_roles = {component.name: _roles(graph, provider, component, problems) for component in graph.components}
     leaders = {name: found[0][1] for name, found in in_roles.items()}
     versions = {name: _version(graph, leader, options, problems) for name, leader in leaders.items()}
     command_lines = {name: _command_line(leader, options) for name, leader in leaders.items()}
@@ -102,7 +103,7 @@ def _contexts(
                     options=options,
                     workload=names.workload_name(graph, component, own if provider == "component" else ""),
                     generation=own,
-                    annotations=annotations_of(graph, in_role),
+                    annotations=annotations_of(graph, in_role, provider),
                     version=versions[component.name],
                     backend=backends[component.name],
                     command_line=_command_line(in_role, options),
@@ -116,11 +117,16 @@ def _contexts(
     return contexts
 
 
-def _roles(provider: Provider, component: Component) -> list[tuple[Role, Component]]:
+def _roles(
+    graph: Graph, provider: Provider, component: Component, problems: list[Problem]
+) -> list[tuple[Role, Component]]:
     """A component's roles, each with the component as it is in that role."""
     multinode = component.other.get("multinode")
     nodes = 1 if multinode is None else multinode.get("nodeCount") or _NODES
-    return [(role, _in_role(component, role)) for role in roles(provider, component.name, nodes)]
+    return [
+        (role, configured(graph, _in_role(component, role), problems))
+        for role in roles(provider, component.name, nodes)
+    ]
 
 
 def _in_role(component: Component, role: Role) -> Component:

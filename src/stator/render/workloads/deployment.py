@@ -8,6 +8,7 @@ from typing import Any
 
 from stator.errors import Position, Problem
 from stator.render import names
+from stator.render.checkpoint import waits_for_checkpoint
 from stator.render.context import Context
 
 Json = dict[str, Any]
@@ -37,7 +38,9 @@ def deployment(context: Context, template: Json, labels: Mapping[str, str], prob
 
 
 def replicas_of(context: Context) -> int | None:
-    """The component's replicas; None if nobody but an autoscaler is to say."""
+    """The component's replicas: None if nobody but an autoscaler is to say, 0 while its checkpoint is awaited."""
+    if context.component.name in context.options.waiting_for_checkpoint and waits_for_checkpoint(context.component):
+        return 0
     replicas = context.component.replicas
     return 1 if replicas is None and context.graph.kind == "DynamoGraphDeployment" else replicas
 
