@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from documents import GPU, Json, alpha, graph, part, pod, services
+from submitted import GPU, Json, alpha, graph, part, pod, services
 
 from stator.admission import Installed, review
 

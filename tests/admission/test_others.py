@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from documents import Json, alpha, graph, part, pod, services
+from submitted import Json, alpha, graph, part, pod, services
 
 from stator.admission import review
 

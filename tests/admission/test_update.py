@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from documents import GPU, Json, alpha, graph, part, pod
+from submitted import GPU, Json, alpha, graph, part, pod
 
 from stator.admission import Installed, review
 

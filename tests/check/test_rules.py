@@ -418,6 +418,13 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         [gpus("1", engine="sglang", sharedMemorySize="0"), gpus("2", "--tp", "2", engine="sglang")],
     ),
     ("DYN409", "warning", "Worker", hook(60), [hook(59), hook(60, grace=120)]),
+    (
+        "DYN420",
+        "error",
+        "",
+        one(worker(roles=[{"name": "leader"}, {"name": "worker"}])),
+        [one(worker(multinode={}, roles=[{"name": "leader"}, {"name": "worker"}])), one(worker("latest"))],
+    ),
     ("DYN404", "warning", "Worker", init("runtime"), [init("warm-up"), init("runtime", restartPolicy="Always")]),
 ]
 
