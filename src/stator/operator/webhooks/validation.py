@@ -47,7 +47,8 @@ def validate(request: AdmissionRequest, policy: Policy) -> Verdict:
         user=request.user_info.username,
         trusted=policy.trusted,
     )
-    warnings = tuple(_warning(problem) for problem in result.warnings)
+    # The API server warns about a deprecated version by itself.
+    warnings = tuple(_warning(problem) for problem in result.warnings if field_of(problem) != "apiVersion")
     judged = Judgement()
     if not (result.problems or _is_owned(new)) and (graph := _graph(new)) is not None:
         before = _graph(old) if old is not None else None
