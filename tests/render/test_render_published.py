@@ -42,6 +42,7 @@ RELEASES = (
 KINDS = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter")
 KIND = re.compile(rf"^\s*kind:\s*['\"]?(?:{'|'.join(KINDS)})['\"]?\s*$", re.MULTILINE)
 PROVIDERS = (RenderOptions(), RenderOptions(provider="grove"))
+MISSING = re.compile(r'component (.+): the container "main" (?:has no image|is missing)')
 REQUIRED = re.compile(r"([\w.]+): is required")
 
 
@@ -106,10 +107,9 @@ def is_true(problem: Problem, value: dict[str, Any]) -> bool:
         return value["spec"]["components"] == []
     if problem.what.startswith("apiVersion: DynamoGraphDeployment is known in"):
         return not value["apiVersion"].startswith("nvidia.com/")
-    if problem.what.endswith('has no container "main" with an image'):
-        index = int(problem.what.partition("[")[2].partition("]")[0])
-        template = value["spec"]["components"][index].get("podTemplate", {})
-        containers = template.get("spec", {}).get("containers", [])
+    if missing := MISSING.fullmatch(problem.what):
+        component = next(item for item in value["spec"]["components"] if item["name"] == missing[1])
+        containers = component.get("podTemplate", {}).get("spec", {}).get("containers", [])
         return all(item["name"] != "main" or "image" not in item for item in containers)
     return False
 
