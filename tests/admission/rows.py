@@ -382,6 +382,14 @@ ROWS = [
         gms(),
         COMPONENT + "experimental.gpuMemoryService",
         SERVICE + "gpuMemoryService",
+        "has no GPUs to hold",
+    ),
+    Row(
+        "11.11 gpu between pods",
+        graph(part(experimental={"gpuMemoryService": {"mode": "InterPod"}}), backendFramework="vllm"),
+        gms({"mode": "InterPod"}),
+        COMPONENT + "experimental.gpuMemoryService",
+        SERVICE + "gpuMemoryService",
         "needs a GPU",
     ),
     Row(

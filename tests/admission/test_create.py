@@ -134,3 +134,21 @@ def test_only_the_operator_records_who_runs_the_pods() -> None:
     assert review(recorded, user="ann", trusted=frozenset({operator})).problems
     assert review(recorded, user=operator, trusted=frozenset({operator})).problems == ()
     assert review(recorded).problems == ()
+
+
+def test_what_the_operator_makes_of_a_graph_is_admitted() -> None:
+    """A graph of older days goes on: its components are not judged by newer rules."""
+    made = graph(part(minAvailable=1), kind="DynamoComponentDeployment")
+    operator = "system:serviceaccount:dynamo:stator"
+    assert review(made, user="ann", trusted=frozenset({operator})).problems
+    assert review(made, user=operator, trusted=frozenset({operator})).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [("1e999999999", "beyond counting"), ("1e-9", "devices are whole"), ("-0.5", "below zero"), ("1e1", "")],
+)
+def test_amounts_at_the_edge(amount: str, said: str) -> None:
+    """Whatever is a quantity by its spelling gets an answer."""
+    found = review(worker(template=pod(resources={"limits": {"nvidia.com/gpu": amount}}))).problems
+    assert [said in problem.what for problem in found] == ([True] if said else [])

@@ -151,14 +151,6 @@ FROZEN = [
         f'spec.services.w.extraPodMetadata.annotations["{POWER}"]',
         "cannot change",
     ),
-    (
-        "origin",
-        graph(part(), annotations={"nvidia.com/dynamo-operator-origin-version": "1.5.0"}),
-        graph(part()),
-        'metadata.annotations["nvidia.com/dynamo-operator-origin-version"]',
-        'metadata.annotations["nvidia.com/dynamo-operator-origin-version"]',
-        "is 1.5.0, and cannot change",
-    ),
 ]
 IDS = [row[0] for row in FROZEN]
 

@@ -13,7 +13,8 @@ from stator.cli.diff import diff
 from stator.cli.plan import plan
 from stator.cli.render import render
 
-EXAMPLE = (Path(__file__).parents[2] / "examples" / "chat.yaml").read_text()
+EXAMPLE_DIRECTORY = Path(__file__).parents[2] / "examples"
+EXAMPLE = (EXAMPLE_DIRECTORY / "chat.yaml").read_text()
 
 
 def written(tmp_path: Path, name: str, *edits: tuple[str, str]) -> str:
@@ -84,3 +85,12 @@ def test_what_rendering_refuses_is_said_once(tmp_path: Path) -> None:
     checked = run(check, file)
     assert checked.stdout.count("has no image") == 1
     assert checked.return_value == 3
+
+
+def test_a_field_without_any_effect_is_named_by_render(tmp_path: Path) -> None:
+    """A deprecated field of v1alpha1 is accepted and ignored, which its author should know."""
+    text = (EXAMPLE_DIRECTORY / "chat-v1alpha1.yaml").read_text()
+    (tmp_path / "old.yaml").write_text(text.replace("replicas: 1", "replicas: 1\n      dynamoNamespace: mine", 1))
+    result = run(render, str(tmp_path / "old.yaml"))
+    assert result.stderr.count("dynamoNamespace is deprecated and ignored") == 1
+    assert "0 unknown fields" in result.stderr

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import click
 
-from stator.admission import Installed, file_problems, ignored
-from stator.compat import Finding
+from stator.admission import Installed, file_problems
+from stator.compat import Finding, GraphFacts, evaluate_graph, rules
 from stator.errors import ExitCode, InvalidInputError, Problem
 from stator.model import Graph, Inventory
 from stator.model.documents import field_path
 from stator.model.unknown import unknown_fields
-from stator.render import Manifest, Provider
+from stator.render import Manifest, Provider, RenderOptions
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -55,6 +55,7 @@ def echo_findings(
 ) -> None:
     """Write every finding, what is refused, not rendered or not known, and one last line with the counts."""
     findings = [finding for manifest in manifests for finding in manifest.findings]
+    findings += [finding for graph in inventory.graphs for finding in _dropped_fields(graph)]
     for finding in findings:
         click.echo("\n".join(finding_lines(finding)), err=True)
     left_out = [(manifest, entry) for manifest in manifests for entry in manifest.not_rendered]
@@ -62,9 +63,6 @@ def echo_findings(
         where = f"{entry.position}: " if entry.position else ""
         click.echo(f"{where}{manifest.graph}: not rendered: {entry.field}: {entry.why}", err=True)
     echo_refusals(refused)
-    for graph in inventory.graphs:
-        for problem in ignored(graph):
-            click.echo(f"{problem.position}: {graph.ref}: {problem.what}: {problem.why}", err=True)
     unknown = [(graph, field) for graph in inventory.graphs for field in unknown_fields(graph.origin.document)]
     for graph, field in unknown:
         meant = f"; did you mean {field.meant}?" if field.meant else ""
@@ -85,6 +83,12 @@ def echo_findings(
         _count(len(inventory.others), "document") + " of other kinds",
     ]
     click.echo(", ".join(counts), err=True)
+
+
+def _dropped_fields(graph: Graph) -> tuple[Finding, ...]:
+    """Deprecated fields without any effect: the rule looks at the document alone, so it speaks without a check."""
+    facts = GraphFacts(graph=graph, containers=(), operator=RenderOptions().operator)
+    return evaluate_graph(facts, rules=[rule for rule in rules() if rule.id == "DYN411"])
 
 
 def _count(number: int, noun: str) -> str:

@@ -47,7 +47,7 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
         )
         moved["spec", "components"] = ("spec", "services")
         moved["spec", "env"] = ("spec", "envs")
-    other = {name: spec[name] for name in (*beta.GRAPH_OTHER, "pvcs") if name in spec}
+    other = {} if standalone else {name: spec[name] for name in (*beta.GRAPH_OTHER, "pvcs") if name in spec}
     envs = spec.get("envs", ())
     return beta.with_metadata(document, value, namespace, components, env=envs, other=other, moved=moved)
 
