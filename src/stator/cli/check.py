@@ -10,7 +10,7 @@ import click
 from stator.check import CheckOptions, read
 from stator.check import check as run_check
 from stator.check.formats import FORMATS
-from stator.check.ignores import of_file, of_graphs, of_options
+from stator.check.ignores import of_file, of_options
 from stator.check.report import FailOn
 from stator.cli import options
 from stator.configuration import find
@@ -70,7 +70,7 @@ def check(  # noqa: PLR0913 - one parameter per option, by name
             settings=options.parse_settings(settings),
             before=options.parse_release("--from", before) if before else None,
             after=options.parse_release("--to", after) if after else None,
-            ignores=(*by_option, *of_graphs(reading.inventory.graphs), *by_file),
+            ignores=(*by_option, *by_file),
         ),
     )
     click.echo(FORMATS[output](report, fail_on), nl=False)
