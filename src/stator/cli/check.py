@@ -9,7 +9,7 @@ import click
 
 from stator.check import CheckOptions, read
 from stator.check import check as run_check
-from stator.check.formats import FORMATS
+from stator.check.formats import FORMATS, write
 from stator.check.ignores import of_file, of_options
 from stator.check.report import FailOn
 from stator.cli import options
@@ -37,7 +37,7 @@ from stator.render import RenderOptions
     show_default=True,
     help="The lowest severity that makes the exit code 1.",
 )
-@click.option("-o", "--output", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="text", show_default=True)
 def check(  # noqa: PLR0913 - one parameter per option, by name
     *,
     sources: tuple[str, ...],
@@ -73,5 +73,5 @@ def check(  # noqa: PLR0913 - one parameter per option, by name
             ignores=(*by_option, *by_file),
         ),
     )
-    click.echo(FORMATS[output](report, fail_on), nl=False)
+    click.echo(write(output, report, fail_on), nl=False)
     return int(report.exit_code(fail_on))
