@@ -193,7 +193,9 @@ class _Checker:
         self.findings += found
         self.fleet.append(names(facts))
         self.components += len(manifest.components)
-        self.unresolved += [f"{manifest.graph} {part.name}" for part in manifest.components if part.version.core is None]
+        self.unresolved += [
+            f"{manifest.graph} {part.name}" for part in manifest.components if part.version.core is None
+        ]
 
     def set(self, graph: Graph) -> Graph:
         """The graph with the settings that fit it."""

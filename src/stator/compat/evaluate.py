@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
 from stator.compat.edits import Edit, InsertEnv
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import AddEnv, Finding, Repair, Severity, Verdict
