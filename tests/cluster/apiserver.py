@@ -53,6 +53,10 @@ CONTROLLERS = (
 )
 
 
+# The process that owns a server may outlive the one that started it, so nobody waits for it; kept from being warned of.
+_owners: list[subprocess.Popen[bytes]] = []
+
+
 @dataclass(frozen=True)
 class Server:
     """How to reach the API server: as a client library, as `kubectl`, and as a person would."""
@@ -121,6 +125,7 @@ def _start_owner(directory: Path, assets: Path, ready: Path) -> None:
             stderr=log,
             start_new_session=True,
         )
+    _owners.append(owner)
     end = time.monotonic() + STARTED_WITHIN
     while not ready.exists():
         if owner.poll() is not None or time.monotonic() > end:

@@ -7,7 +7,6 @@ a server is started.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
@@ -63,17 +62,7 @@ async def client(cluster: Server) -> AsyncIterator[Client]:
 def namespace(cluster: Server) -> Iterator[str]:
     """A namespace of the test's own, with its default service account, deleted (not awaited) afterwards."""
     name = f"test-{secrets.token_hex(5)}"
-    cluster.run_kubectl("apply", "-f", "-", stdin=json.dumps(_namespace(name)))
+    cluster.run_kubectl("create", "namespace", name)
+    cluster.run_kubectl("wait", "--for=create", "serviceaccount/default", "-n", name)
     yield name
     cluster.run_kubectl("delete", "namespace", name, "--wait=false")
-
-
-def _namespace(name: str) -> dict[str, object]:
-    return {
-        "apiVersion": "v1",
-        "kind": "List",
-        "items": [
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
-            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}},
-        ],
-    }

@@ -7,7 +7,7 @@ the server itself asks to repeat is repeated: 429 and 5xx with `Retry-After`, wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import quote
@@ -140,7 +140,7 @@ class Client:
         timeout_seconds: int = 600,
         silence: float = SILENT_WATCH,
         on_open: Callable[[], None] | None = None,
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """Changes after a resource version, until the server ends the watch.
 
         Raises `ExpiredError` when the version is too old, at the start or in the stream, and `UnreachableError` when
@@ -167,11 +167,13 @@ class Client:
         finally:
             response.close()
 
-    async def create(self, kind: Kind, value: Json, *, dry_run: bool = False) -> Json:
-        """The created object. Raises `AlreadyExistsError`."""
+    async def create(self, kind: Kind, value: Json, *, subresource: str = "", dry_run: bool = False) -> Json:
+        """The created object, or what is created below one (a Pod's `binding`). Raises `AlreadyExistsError`."""
         namespace, name = key_of(value)
-        call = _Call("create", "POST", kind, namespace, parameters=_write(dry_run=dry_run), body=value)
-        return await self._call(call, named=name)
+        parameters = _write(dry_run=dry_run)
+        if subresource:
+            return await self._call(_Call("create", "POST", kind, namespace, name, subresource, parameters, value))
+        return await self._call(_Call("create", "POST", kind, namespace, named=name, parameters=parameters, body=value))
 
     async def apply(
         self,
@@ -220,6 +222,7 @@ class Client:
         uid: str = "",
         resource_version: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> Json:
         """The deleted object or a status. Raises `ConflictError` when the preconditions name another object."""
@@ -227,6 +230,8 @@ class Client:
         body: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
         if preconditions := {name: value for name, value in wanted.items() if value}:
             body["preconditions"] = preconditions
+        if grace_seconds is not None:
+            body["gracePeriodSeconds"] = grace_seconds
         parameters = {"dryRun": "All"} if dry_run else {}
         return await self._call(_Call("delete", "DELETE", kind, namespace, name, parameters=parameters, body=body))
 
@@ -234,9 +239,7 @@ class Client:
         """The `Scale` after setting its replicas, as `kubectl scale` and a HorizontalPodAutoscaler do."""
         return await self.patch(kind, name, namespace, {"spec": {"replicas": replicas}}, subresource="scale")
 
-    async def _call(self, call: _Call, *, named: str = "") -> Json:
-        if named:
-            call = call._replace(named=named)
+    async def _call(self, call: _Call) -> Json:
         limits = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
         for attempt in range(RETRIES + 1):
             try:

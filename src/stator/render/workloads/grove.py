@@ -33,7 +33,7 @@ _KAI_QUEUE_LABEL = "kai.scheduler/queue"
 _KAI_QUEUE = "dynamo"
 _VOLCANO = "volcano"
 _VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
-_SUFFIXES = {"leader": "-ldr", "worker": "-wkr", "main": ""}
+SUFFIXES = {"leader": "-ldr", "worker": "-wkr", "main": ""}
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 
 
@@ -46,7 +46,7 @@ class Clique(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """`<component>`, with `-ldr` or `-wkr` where there are several roles."""
-        return f"{self.context.component.name.lower()}{_SUFFIXES[self.pod.role]}"
+        return f"{self.context.component.name.lower()}{SUFFIXES[self.pod.role]}"
 
 
 def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problems: list[Problem]) -> Json:
@@ -66,7 +66,7 @@ def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problem
     if constraint := _topology(graph.other.get("topologyConstraint") or {}, graph):
         template["topologyConstraint"] = constraint
     spec: Json = {"replicas": 1, "template": template}
-    if strategy := _update_strategy(graph, problems):
+    if strategy := graph.annotations.get(_UPDATE_STRATEGY, ""):
         spec["updateStrategy"] = {"type": strategy}
     metadata: Json = {
         "name": set_name(graph, problems),
@@ -175,7 +175,7 @@ def _starts_after(clique: Clique) -> list[str]:
     context = clique.context
     if context.backend != "trtllm" or context.role.name != "leader":
         return []
-    return [f"{context.component.name.lower()}{_SUFFIXES['worker']}"]
+    return [f"{context.component.name.lower()}{SUFFIXES['worker']}"]
 
 
 def _scheduled_by(context: Context, spec: Mapping[str, Any]) -> Json:
@@ -204,7 +204,8 @@ def _topology(constraint: Mapping[str, Any], graph: Graph) -> Json:
     return {**({"topologyName": topology} if topology else {}), "pack": {"required": constraint["packDomain"]}}
 
 
-def _update_strategy(graph: Graph, problems: list[Problem]) -> str:
+def check_update_strategy(graph: Graph, problems: list[Problem]) -> None:
+    """Add to `problems` a strategy that Grove does not have; it is wrong whoever runs the pods today."""
     strategy = graph.annotations.get(_UPDATE_STRATEGY, "")
     if strategy and strategy not in _UPDATE_STRATEGIES:
         problems.append(
@@ -214,7 +215,6 @@ def _update_strategy(graph: Graph, problems: list[Problem]) -> str:
                 remedy=f"use {' or '.join(_UPDATE_STRATEGIES)}",
             )
         )
-    return strategy
 
 
 def _overridden(made: Json, override: Mapping[str, Any]) -> Json:
