@@ -44,8 +44,11 @@ def checked(text: str, **options: Any) -> Report:
 
 def component(text: str, finding: Finding) -> Mapping[str, Any]:
     """The component a finding is about, as the file has it."""
-    for document in yaml.safe_load_all(text):
-        spec = (document or {}).get("spec") or {}
+    for document in filter(None, yaml.safe_load_all(text)):
+        spec = document.get("spec") or {}
+        kind, _, name = finding.object.split("/")
+        if (document["kind"], document["metadata"]["name"]) != (kind, name):
+            continue
         parts = {part["name"]: part for part in spec.get("components") or ()} | (spec.get("services") or {})
         if finding.component in parts:
             found = parts[finding.component]
