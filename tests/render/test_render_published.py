@@ -25,7 +25,20 @@ from stator.render.output import to_yaml
 
 pytestmark = pytest.mark.real
 
-RELEASES = ("1.1.1", "1.2.1", "1.3.1", "1.4.2", "1.5.1", "1.6.1")
+RELEASES = (
+    "1.1.1",
+    "1.2.0.post1",
+    "1.2.1",
+    "1.3.0.post1",
+    "1.3.1",
+    "1.4.0",
+    "1.4.1",
+    "1.4.2",
+    "1.5.0",
+    "1.5.1",
+    "1.6.0",
+    "1.6.1",
+)
 KINDS = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter")
 KIND = re.compile(rf"^\s*kind:\s*['\"]?(?:{'|'.join(KINDS)})['\"]?\s*$", re.MULTILINE)
 PROVIDERS = (RenderOptions(), RenderOptions(provider="grove"))

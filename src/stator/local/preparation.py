@@ -174,10 +174,9 @@ class _Draft:
 
     def _with_stand_in(self, component: RenderedComponent) -> RenderedComponent:
         container = _main(component)
-        literal = {entry["name"]: entry["value"] for entry in container.get("env") or () if "value" in entry}
         line = read_command_line(container.get("command") or (), container.get("args") or ())
         try:
-            stand_in = with_mocker(line, env=literal, position=self._position(component))
+            stand_in = with_mocker(line, facts=component.facts, position=self._position(component))
         except StatorError as error:
             self.problems += error.problems
             return component
