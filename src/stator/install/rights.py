@@ -69,6 +69,7 @@ GRAPHS = (
     Right("", ("configmaps",), _OWN, "repairs, scripts and settings of components"),
     Right("", ("serviceaccounts",), _OWN, "accounts of pods"),
     Right("", ("persistentvolumeclaims",), _APPLY, "claims of v1alpha1 graphs; data is never deleted"),
+    Right("resource.k8s.io", ("resourceclaimtemplates",), _OWN, "GPUs that several containers share"),
     Right("networking.k8s.io", ("ingresses",), _OWN, "access to frontends"),
     Right("networking.istio.io", ("virtualservices",), _OWN, "access to frontends"),
     Right("inference.networking.k8s.io", ("inferencepools",), _OWN, "pools of endpoint pickers"),
