@@ -463,3 +463,15 @@ async def test_a_missing_part_of_the_installation_is_named(cluster: Server) -> N
     assert trust.why_not_ready == (
         "ValidatingWebhookConfiguration stator is not installed; apply the output of stator install"
     )
+
+
+def test_kubectl_builds_the_kustomize_base(cluster: Server) -> None:
+    """`kubectl apply -k deploy/kustomize` is the same as `stator install | kubectl apply -f -`."""
+    built = cluster.run_kubectl("kustomize", str(ROOT / "deploy" / "kustomize"))
+
+    def by_name(objects: Any) -> Json:
+        return {(item["kind"], item["metadata"]["name"]): item for item in objects}
+
+    assert by_name(yaml.load_all(built, Loader=yaml.CSafeLoader)) == by_name(
+        yaml.load_all(to_yaml(installation(SETTINGS)), Loader=yaml.CSafeLoader)
+    )
