@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from stator.cli.install import install
+from stator.cli.operator import run
 from stator.errors import InvalidInputError
 from stator.install.installation import installation
 from stator.install.rights import GRAPHS, OWN, PICKER, PLANNER, access
@@ -119,3 +120,14 @@ def test_two_namespaced_installations_do_not_share_objects() -> None:
         for name in ("a", "b")
     )
     assert not one & two
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(namespaced=True), Settings(reject=("error", "DYN201"))])
+def test_the_operator_takes_the_arguments_it_is_started_with(settings: Settings) -> None:
+    """The Deployment names no option that the command does not have."""
+    [deployment] = [item for item in installation(settings) if item["kind"] == "Deployment"]
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["args"][:2] == ["operator", "run"]
+    assert run.make_context("run", [*container["args"][2:]]).params["webhook_port"] == (
+        0 if settings.namespaced else 9443
+    )
