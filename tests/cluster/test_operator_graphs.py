@@ -14,7 +14,6 @@ from stator.kube.resources import DEPLOYMENT, POD, SERVICE
 from stator.operator import kinds
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LABELS = {"nvidia.com/dynamo-component": "Worker"}
 
 
 def owner(value: Json) -> str:
@@ -179,10 +178,12 @@ async def test_a_field_that_somebody_took_is_told_not_fought_over(
         )
         message = condition(view.get(kinds.COMPONENT, "chat-frontend"), "Available")["message"]
         assert "image is set by kubectl-set" in message
-        writes = operator.requests["apply"]
-        images = view.get(DEPLOYMENT, "chat-frontend")["spec"]["template"]["spec"]["containers"][0]["image"]
-        assert images == "reg/other:1.6.0"
-        del writes
+        [container] = view.get(DEPLOYMENT, "chat-frontend")["spec"]["template"]["spec"]["containers"]
+        assert container["image"] == "reg/other:1.6.0"
+        await view.until(lambda: view.events("FieldConflict"))
+        told = [event for event in view.events("FieldConflict") if event["regarding"]["name"] == "chat-frontend"]
+        assert len(told) == 1
+        assert not operator.task.done()
 
 
 async def test_what_admission_never_saw_is_a_condition(
