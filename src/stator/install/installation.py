@@ -7,8 +7,9 @@ from typing import Any
 from stator.install.crds import custom_resource_definitions
 from stator.install.rights import access
 from stator.install.settings import Settings
-from stator.install.webhooks import CONVERT_PATH, by_service, webhook_configurations
+from stator.install.webhooks import by_service, webhook_configurations
 from stator.install.workload import namespace, workload
+from stator.operator.names import CONVERT_PATH
 
 Json = dict[str, Any]
 

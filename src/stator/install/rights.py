@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from stator.install.crds import KINDS
-from stator.install.settings import CERTIFICATES, LEASE, NAME, PICKER_ROLE, PLANNER_ROLE, Settings
+from stator.install.settings import PICKER_ROLE, PLANNER_ROLE, Settings
 from stator.model.identity import GROUP
+from stator.operator.names import CERTIFICATES, CONVERTED, LEASE, NAME
 
 Json = dict[str, Any]
 
@@ -103,7 +104,7 @@ TRUST = (
         ("customresourcedefinitions",),
         ("patch",),
         "authority of the conversion webhook's certificate",
-        tuple(kind.name for kind in KINDS if kind.converted),
+        CONVERTED,
     ),
     Right(
         "admissionregistration.k8s.io",

@@ -10,11 +10,8 @@ import msgspec
 from stator import __version__
 from stator.compat import rules
 from stator.errors import InvalidInputError, Problem
+from stator.operator.names import NAME
 
-NAME: Final = "stator"
-WEBHOOK_SERVICE: Final = "stator-webhook"
-CERTIFICATES: Final = "stator-webhook-certificates"
-LEASE: Final = "stator"
 PLANNER_ROLE: Final = "stator-planner"
 PICKER_ROLE: Final = "stator-epp"
 WEBHOOK_PORT: Final = 9443

@@ -12,14 +12,14 @@ from typing import Any
 
 from stator.install.crds import COMPONENT, GRAPH, MODEL, SCALING_ADAPTER, CustomKind
 from stator.install.rights import metadata
-from stator.install.settings import NAME, WEBHOOK_SERVICE, Settings
+from stator.install.settings import Settings
 from stator.model.identity import GROUP
+from stator.operator.names import DEFAULT_PATH, NAME, VALIDATE_PATH, WEBHOOK_SERVICE
 
 Json = dict[str, Any]
 # A path of the webhook server -> the `clientConfig` that leads there.
 Client = Callable[[str], Json]
 
-DEFAULT_PATH, VALIDATE_PATH, CONVERT_PATH = "/default", "/validate", "/convert"
 # The conditions under which the API server asks (CEL). Annotations hold choices that are checked, labels none.
 _CHANGED = (
     "oldObject == null || object.spec != oldObject.spec || "

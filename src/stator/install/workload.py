@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stator.install.rights import metadata
-from stator.install.settings import METRICS_PORT, NAME, WEBHOOK_PORT, WEBHOOK_SERVICE, Settings
+from stator.install.settings import METRICS_PORT, WEBHOOK_PORT, Settings
+from stator.operator.names import NAME, WEBHOOK_SERVICE
 
 Json = dict[str, Any]
 

@@ -67,6 +67,7 @@ class Informer:
         # When the watch was last known to be alive, in the loop's time; `None` before the first list.
         self.alive_at: float | None = None
         self.relists = 0
+        self._followed = ""  # the version up to which the stream, or the list before it, has told everything
         self._client = client
         self._random = random or Random()  # noqa: S311 # spreads reconnects, guards nothing
         self._silence = silence
@@ -75,6 +76,15 @@ class Informer:
     def subscribe(self, sink: Sink, mapper: Mapper | None = None) -> None:
         """Give `sink` the key of every object that changes, or the keys `mapper` finds in it before and after."""
         self._subscribers.append((mapper or _own_key, sink))
+
+    def saw(self, value: Json) -> None:
+        """Take in what a write of our own was answered with, so that the next read is not older than the write.
+
+        Of two versions the newer one is kept. An object that the stream has passed without telling of it is gone.
+        """
+        entry, version = self.store.entry(key_of(value)), str(value["metadata"]["resourceVersion"])
+        if entry is not None or _older(self._followed, version):
+            self._put(value)
 
     async def run(self) -> None:
         """Follow the server until cancelled. Errors are logged and repaired by listing anew; none leaves."""
@@ -116,8 +126,9 @@ class Informer:
                     self._put({"apiVersion": self.kind.api_version, "kind": self.kind.kind, **item})
             await asyncio.sleep(0)  # a long list must not starve the lease
         for key in self.store:
-            if key not in seen:
+            if key not in seen and not self._is_newer(key, version):
                 self._tell(self.store.remove(key))
+        self._followed = version
         return version
 
     async def _watch(self, version: str) -> None:
@@ -143,19 +154,28 @@ class Informer:
         """Take one event in; the version the stream has come to."""
         version = str(event.object["metadata"]["resourceVersion"])
         if event.type == "BOOKMARK":
+            self._followed = version
             return version
         if version == last:
             return last
         if _older(version, last):
             request = Request("watch", self.kind.kind, self.scope.namespace)
             raise UnreachableError(request, f"an event of version {version} came after version {last}")
-        if event.type == "DELETED":
-            self._tell(self.store.remove(key_of(event.object)))
-        else:
+        self._followed = version
+        if event.type != "DELETED":
             self._put(event.object)
+        elif not self._is_newer(key_of(event.object), version):
+            self._tell(self.store.remove(key_of(event.object)))
         return version
 
+    def _is_newer(self, key: Key, version: str) -> bool:
+        """Whether what is kept was read at a later version: a write of our own that the stream has yet to come to."""
+        entry = self.store.entry(key)
+        return entry is not None and _older(version, entry.version)
+
     def _put(self, value: Json) -> None:
+        if self._is_newer(key_of(value), str(value["metadata"]["resourceVersion"])):
+            return
         try:
             change = self.store.put(value)
         except Exception:

@@ -122,8 +122,7 @@ class _Service:
         """The component. Dead and deprecated fields are dropped, as upstream's conversion drops or ignores them."""
         service = self.service
         self.moved[self.path] = self.source
-        if "serviceName" in service:
-            self.move(("name",), ("serviceName",))
+        self.move(("name",), ("serviceName",) if "serviceName" in service else ())
         kind, _ = self.type()
         value: dict[str, Any] = {"name": self.name} | ({"type": kind} if kind else {})
         value |= {name: service[name] for name in SAME_NAME if name in service}

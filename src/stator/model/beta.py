@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stator.model.documents import Document, Path
-from stator.model.preserved import mapping, preserved
+from stator.model.preserved import mapping, preserved, transfer_policy
 from stator.model.resources import AlphaOnly, Component, Graph, Origin
 
 # Known fields that have no attribute of their own.
@@ -39,14 +39,16 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
     if standalone:
         item = {"name": metadata["name"], **spec}
         components: tuple[Component, ...] = (component(item, ("spec",), _alpha_only(kept, item["name"])),)
+        policy = transfer_policy(value)
+        others: dict[str, Any] = {"experimental": {"kvTransferPolicy": policy}} if policy else {}
     else:
         components = tuple(
             component(item, ("spec", "components", index), _alpha_only(kept, item["name"]))
             for index, item in enumerate(spec["components"])
         )
-    others = {name: spec[name] for name in GRAPH_OTHER if name in spec}
-    if isinstance(kept.get("pvcs"), list):
-        others["pvcs"] = kept["pvcs"]
+        others = {name: spec[name] for name in GRAPH_OTHER if name in spec}
+        if isinstance(kept.get("pvcs"), list):
+            others["pvcs"] = kept["pvcs"]
     return Graph(
         kind=value["kind"],
         api_version=value["apiVersion"],
@@ -60,7 +62,7 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
         spec_annotations={} if standalone else spec.get("annotations", {}),
         env=() if standalone else tuple(spec.get("env", ())),
         backend_framework=spec.get("backendFramework"),
-        other={} if standalone else others,
+        other=others,
     )
 
 

@@ -30,10 +30,23 @@ STATUS_ANNOTATIONS = {
     "DynamoComponentDeployment": "nvidia.com/dcd-status",
 }
 
+# On a component that a graph has made: the graph's KV transfer policy as JSON, which no component's spec can say.
+TRANSFER_POLICY = "stator.dev/kv-transfer-policy"
+
 
 def preserved(value: Mapping[str, Any], annotations: Mapping[str, str] = ANNOTATIONS) -> Mapping[str, Any]:
     """What a document's annotation keeps; nothing if there is none, or none that can be read."""
-    text = (mapping(value.get("metadata")).get("annotations") or {}).get(annotations[value["kind"]])
+    return _read(value, annotations[value["kind"]])
+
+
+def transfer_policy(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The KV transfer policy of a component's graph; nothing if there is none, or none that can be read."""
+    policy = _read(value, TRANSFER_POLICY)
+    return policy if all(isinstance(policy.get(field), str) for field in ("domain", "labelKey")) else {}
+
+
+def _read(value: Mapping[str, Any], annotation: str) -> Mapping[str, Any]:
+    text = (mapping(value.get("metadata")).get("annotations") or {}).get(annotation)
     try:
         kept = json.loads(text) if text else {}
     except ValueError:

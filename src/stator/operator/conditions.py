@@ -32,6 +32,11 @@ def conditions(before: Sequence[Json], wanted: Sequence[Condition], *, generatio
     return [_condition(known.get(item.type, {}), item, generation, now) for item in wanted]
 
 
+def timestamp(moment: datetime) -> str:
+    """The moment as the API writes times (RFC 3339, seconds, UTC)."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def find(found: Sequence[Json], kind: str) -> Json:
     """The condition of a type, empty if there is none."""
     return next((item for item in found if item.get("type") == kind), {})
@@ -46,5 +51,5 @@ def _condition(before: Json, wanted: Condition, generation: int, now: datetime) 
         "reason": wanted.reason,
         "message": wanted.message[:_MESSAGE_LIMIT],
         "observedGeneration": generation,
-        "lastTransitionTime": before["lastTransitionTime"] if same else f"{now:%Y-%m-%dT%H:%M:%SZ}",
+        "lastTransitionTime": before["lastTransitionTime"] if same else timestamp(now),
     }

@@ -62,6 +62,11 @@ def annotations_of(graph: Graph, component: Component, provider: Provider) -> di
     }
 
 
+def workload_annotations(context: Context) -> dict[str, str]:
+    """The annotations of the workload: its pods', without what is only there to replace them."""
+    return {key: value for key, value in context.annotations.items() if key != names.RESTART}
+
+
 def authored_labels(graph: Graph, component: Component) -> dict[str, str]:
     """The labels people gave a component, before anything is forced."""
     return {**graph.spec_labels, **component.alpha.labels, **_template_metadata(component, "labels")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import CHAT, EMBEDDING, World, component
 
@@ -44,6 +44,7 @@ def interrupted(world: World, writes: int) -> None:
         del world.live[deletion.kind, deletion.name]
 
 
+@settings(deadline=None)
 @given(first=COMMANDS, second=COMMANDS, stops=st.lists(st.integers(0, 8), max_size=3))
 def test_a_change_that_was_interrupted_ends_where_it_would_have(
     first: tuple[str, str], second: tuple[str, str], stops: list[int]

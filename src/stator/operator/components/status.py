@@ -20,7 +20,14 @@ from stator.operator.plan import Event
 Json = dict[str, Any]
 
 TroubleReason = Literal[
-    "InvalidSpec", "NotInstalled", "OwnershipConflict", "FieldConflict", "Refused", "Forbidden", "NamespaceTerminating"
+    "InvalidSpec",
+    "NotInstalled",
+    "OwnershipConflict",
+    "AmbiguousProvider",
+    "FieldConflict",
+    "Refused",
+    "Forbidden",
+    "NamespaceTerminating",
 ]
 _OWNERSHIP = "OwnershipConflict"
 _AVAILABLE, _READY = "Available", "DynamoComponentReady"

@@ -33,7 +33,7 @@ _KAI_QUEUE_LABEL = "kai.scheduler/queue"
 _KAI_QUEUE = "dynamo"
 _VOLCANO = "volcano"
 _VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
-_SUFFIXES = {"leader": "-ldr", "worker": "-wkr", "main": ""}
+SUFFIXES = {"leader": "-ldr", "worker": "-wkr", "main": ""}
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 
 
@@ -46,7 +46,7 @@ class Clique(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """`<component>`, with `-ldr` or `-wkr` where there are several roles."""
-        return f"{self.context.component.name.lower()}{_SUFFIXES[self.pod.role]}"
+        return f"{self.context.component.name.lower()}{SUFFIXES[self.pod.role]}"
 
 
 def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problems: list[Problem]) -> Json:
@@ -175,7 +175,7 @@ def _starts_after(clique: Clique) -> list[str]:
     context = clique.context
     if context.backend != "trtllm" or context.role.name != "leader":
         return []
-    return [f"{context.component.name.lower()}{_SUFFIXES['worker']}"]
+    return [f"{context.component.name.lower()}{SUFFIXES['worker']}"]
 
 
 def _scheduled_by(context: Context, spec: Mapping[str, Any]) -> Json:
