@@ -211,7 +211,9 @@ class World:
             del self.live[write.kind, write.name]
             self.pods.pop(write.name, None)
         elif isinstance(write, Patch):
-            [found] = [item for item in self.cliques if (item["kind"], item["metadata"]["name"]) == (write.kind, write.name)]
+            [found] = [
+                item for item in self.cliques if (item["kind"], item["metadata"]["name"]) == (write.kind, write.name)
+            ]
             found["spec"]["replicas"] = write.operations[-1]["value"]
             found["metadata"]["generation"] += 1
         elif write["kind"] == DGD:
