@@ -20,6 +20,7 @@ from stator.model import load
 from stator.operator.components import child_of
 from stator.operator.graphs import CliqueSet, Made, Observed, reconcile
 from stator.operator.options import OperatorOptions
+from stator.operator.ownership import controller_of
 from stator.operator.plan import Deletion, Event, Patch, Plan
 
 Json = dict[str, Any]
@@ -78,8 +79,11 @@ class World:
     def observe(self) -> Observed:
         """What the reconciler is given."""
         made = [Made(copy.deepcopy(item)) for (kind, _), item in self.live.items() if kind == DCD]
-        sets = [key for key in self.live if key[0] == "PodCliqueSet"]
-        own = [CliqueSet(live=copy.deepcopy(self.live[key]), applied=self.applied[key]) for key in sets]
+        own = [
+            CliqueSet(live=copy.deepcopy(item), applied=self.applied[key])
+            for key, item in self.live.items()
+            if key[0] == "PodCliqueSet" and controller_of(item).get("uid") == self.graph["metadata"]["uid"]
+        ]
         return Observed(
             graph=copy.deepcopy(self.graph),
             components=tuple(made),
@@ -116,14 +120,14 @@ class World:
         raise AssertionError(msg)
 
     def state(self) -> Any:
-        """All that there is, without the times."""
+        """All that there is, without times, and without generations: they count how often something was changed."""
         status = copy.deepcopy(self.graph.get("status") or {})
         for item in status.get("conditions") or ():
             item.pop("lastTransitionTime")
         for field in ("startTime", "endTime"):
             (status.get("rollingUpdate") or {}).pop(field, None)
         objects = {
-            key: (item.get("spec"), item["metadata"].get("labels"), item.get("status"))
+            key: (item.get("spec"), item["metadata"].get("labels"), {**item.get("status", {}), "observedGeneration": 0})
             for key, item in self.live.items()
         }
         graph = (self.graph["metadata"].get("annotations"), self.graph["spec"], status)
@@ -211,7 +215,9 @@ class World:
             del self.live[write.kind, write.name]
             self.pods.pop(write.name, None)
         elif isinstance(write, Patch):
-            [found] = [item for item in self.cliques if (item["kind"], item["metadata"]["name"]) == (write.kind, write.name)]
+            [found] = [
+                item for item in self.cliques if (item["kind"], item["metadata"]["name"]) == (write.kind, write.name)
+            ]
             found["spec"]["replicas"] = write.operations[-1]["value"]
             found["metadata"]["generation"] += 1
         elif write["kind"] == DGD:
