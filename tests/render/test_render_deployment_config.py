@@ -64,7 +64,7 @@ def test_a_value_that_cannot_be_read_is_a_located_problem(value: str) -> None:
         render(worker(f"env: [{{name: DYN_DEPLOYMENT_CONFIG, value: '{value}'}}]"))
     [problem] = caught.value.problems
     assert (str(problem.position), problem.what) == (
-        "-:15",
+        "-:14",
         "component Worker: DYN_DEPLOYMENT_CONFIG is no JSON object",
     )
 

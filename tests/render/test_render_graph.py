@@ -55,7 +55,8 @@ def test_everything_that_is_not_rendered_is_named() -> None:
         graph="priorityClassName: high\nrestart: {id: a}",
         component=(
             "minAvailable: 1\n"
-            "experimental: {checkpoint: {enabled: false}, gpuMemoryService: {}, grove: {forceScalingGroup: true}}"
+            "experimental: {checkpoint: {enabled: true}, gpuMemoryService: {mode: InterPod}, "
+            "grove: {forceScalingGroup: true}}"
         ),
     )
     component = "spec.components[0]"
@@ -64,6 +65,7 @@ def test_everything_that_is_not_rendered_is_named() -> None:
         ("spec.restart.strategy", "-:6"),
         (f"{component}.minAvailable", "-:10"),
         (f"{component}.experimental.gpuMemoryService", "-:11"),
+        (f"{component}.experimental.checkpoint", "-:11"),
         (f"{component}.experimental.grove.forceScalingGroup", "-:11"),
     ]
 

@@ -28,7 +28,9 @@ COMMANDS = {
     "up": ("stator.cli.up", "Run graphs on this machine, each part at its own version."),
     "status": ("stator.cli.status", "Show what runs here, at which versions, and why it is not Ready."),
     "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
+    "operator": ("stator.cli.operator", "Run the Kubernetes operator."),
     "down": ("stator.cli.down", "Stop graphs that run here and leave nothing behind."),
+    "install": ("stator.cli.install", "Print what a cluster needs to run graphs: definitions, rights, the operator."),
 }
 
 

@@ -122,8 +122,7 @@ class _Service:
         """The component. Dead and deprecated fields are dropped, as upstream's conversion drops or ignores them."""
         service = self.service
         self.moved[self.path] = self.source
-        if "serviceName" in service:
-            self.move(("name",), ("serviceName",))
+        self.move(("name",), ("serviceName",) if "serviceName" in service else ())
         kind, _ = self.type()
         value: dict[str, Any] = {"name": self.name} | ({"type": kind} if kind else {})
         value |= {name: service[name] for name in SAME_NAME if name in service}
@@ -162,8 +161,8 @@ class _Service:
             self.move(("compilationCache",), ("volumeMounts", index))
             self.move(("compilationCache", "pvcName"), ("volumeMounts", index, "name"))
             self.move(("compilationCache", "mountPath"), ("volumeMounts", index, "mountPoint"))
-            place = {"mountPath": mount["mountPoint"]} if mount.get("mountPoint") else {}
-            value["compilationCache"] = {"pvcName": mount["name"], **place}
+            named = {"name": "pvcName", "mountPoint": "mountPath"}
+            value["compilationCache"] = {there: mount[here] for here, there in named.items() if mount.get(here)}
         return value
 
     def experimental(self) -> dict[str, Any]:
@@ -197,7 +196,7 @@ class _Service:
         for index, container in enumerate(self.pod.get("containers", ())):
             self.move((*_CONTAINERS, len(containers)), ("extraPodSpec", "containers", index))
             containers.append(container)
-        if sidecar := self.service.get("frontendSidecar"):
+        if (sidecar := self.service.get("frontendSidecar")) is not None:
             containers.append(self.frontend_sidecar(sidecar, (*_CONTAINERS, len(containers))))
         if containers:
             spec["containers"] = containers
@@ -282,9 +281,9 @@ class _Service:
     def frontend_sidecar(self, sidecar: Mapping[str, Any], to: Path) -> dict[str, Any]:
         """The container that the inline sidecar stands for."""
         self.move(to, ("frontendSidecar",))
-        container = {"name": FRONTEND_SIDECAR, "image": sidecar["image"]}
-        if "args" in sidecar:
-            container["args"] = sidecar["args"]
+        container = {"name": FRONTEND_SIDECAR} | {
+            field: sidecar[field] for field in ("image", "args") if field in sidecar
+        }
         if "envs" in sidecar:
             self.move((*to, "env"), ("frontendSidecar", "envs"))
             container["env"] = sidecar["envs"]

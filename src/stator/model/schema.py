@@ -69,6 +69,13 @@ def properties(version: str, kind: str) -> frozenset[str]:
     return frozenset(_properties(definitions, definitions[kind]))
 
 
+def frozen_fields(schema: str) -> dict[str, Any]:
+    """The fields of a kind's `spec` that cannot be changed (`v1alpha1.yaml#/Kind`), each with its default."""
+    name, _, kind = schema.partition("#/")
+    spec = schemas()[name][kind]["properties"]["spec"]
+    return {field: spec["properties"][field].get("default") for field in spec.get("x-frozen", ())}
+
+
 def _properties(definitions: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
     own = schema.get("properties") or {}
     if "metadata" in own:

@@ -17,8 +17,10 @@ from stator.render.container import merged_container
 from stator.render.context import Context
 from stator.render.defaults import defaults_of
 from stator.render.environment import merge
+from stator.render.failover import with_engines
 from stator.render.kv_transfer import kv_transfer_changes
 from stator.render.manifest import NotRendered, Provenance, RenderedPod
+from stator.render.memory_service import share_gpus
 from stator.render.metadata import pod_labels, pod_metadata, workload_labels
 from stator.render.objects.endpoint_picker import endpoint_picker_objects
 from stator.render.objects.ingress import ingress
@@ -125,18 +127,23 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     spec = pod_spec(context, body, defaults, made, notes)
     put_sidecars(spec, {name: sidecar.body for name, sidecar in beside.items()})
     secrets = add_pull_secrets(context, spec)
+    shared_gpus = share_gpus(context, spec, problems)
+    engines = with_engines(context, spec)
+    notes.extend(engines.missing)
     template = {"metadata": pod_metadata(context, pod_labels(context, labels)), "spec": spec}
     return _Pod(
         pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
         config_maps=result.config_maps,
         shared=made.config_maps,
-        objects=made.objects,
+        objects=(*made.objects, *shared_gpus.objects),
         provenance=(
             *(entry.provenance(context.where) for entry in env),
             *result.env_from_provenance,
             *_history(main.provenance, made.provenance),
             *(item for sidecar in beside.values() for item in sidecar.provenance),
             *secrets,
+            *shared_gpus.provenance,
+            *engines.provenance,
         ),
         findings=result.findings,
         repairs=result.rules,

@@ -10,7 +10,7 @@ import msgspec
 from stator.errors import InvalidInputError, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine, read_command_line
-from stator.render import names, rbac, unrendered
+from stator.render import images, names, rbac, unrendered
 from stator.render.backends.detection import backends_of
 from stator.render.component import Parts, component_parts
 from stator.render.context import Context, discovery
@@ -26,7 +26,7 @@ from stator.render.objects.claims import claims
 from stator.render.provider import provider_of
 from stator.render.sidecars import runtime_container
 from stator.render.workloads import deployment, leader_worker_set, pod_clique_set, replicas_of
-from stator.render.workloads.grove import Clique
+from stator.render.workloads.grove import Clique, check_update_strategy
 from stator.versions import InvalidVersionError, ResolvedVersion, resolve
 
 Json = dict[str, Any]
@@ -46,7 +46,9 @@ def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
     problems: list[Problem] = []
     notes: list[NotRendered] = []
     provider = provider_of(graph, options, problems, notes)
+    check_update_strategy(graph, problems)
     notes[:0] = unrendered.of_graph(graph, provider, options)
+    problems.extend(problem for component in graph.components for problem in images.problems(graph, component))
     contexts = _contexts(graph, options, provider, problems)
     parts = [_parts(component, problems) for component in contexts]
     clique_set = _clique_set(graph, parts, problems) if provider == "grove" else None

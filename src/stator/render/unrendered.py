@@ -15,11 +15,11 @@ _ON_GROVE = "it has a meaning on the Grove path only"
 _GROVE_COMPONENT_FIELDS = ("minAvailable", "topologyConstraint", "providerOverride")
 _GROVE_GRAPH_FIELDS = ("priorityClassName", "topologyConstraint", "providerOverride")
 _QUEUES: dict[str, str] = {"kai": names.KAI_QUEUE, "volcano": names.VOLCANO_QUEUE}
-_EXPERIMENTAL = {
-    "gpuMemoryService": "the device claim and the memory server are not made; the engine holds its memory itself",
-    "failover": "no shadow engine is made",
-    "checkpoint": "no checkpoint is taken or restored",
+_BETWEEN_PODS = {
+    "gpuMemoryService": "no memory servers beside the engines' pods are made; an engine holds its memory itself",
+    "failover": "no shadow engines in pods of their own are made",
 }
+_CHECKPOINT = "no checkpoint is taken or restored; startupPolicy is followed where an operator says what is ready"
 
 
 def of_component(context: Context) -> Iterator[NotRendered]:
@@ -39,17 +39,24 @@ def _component_paths(context: Context) -> Iterator[tuple[Path, str]]:
         for field in _GROVE_COMPONENT_FIELDS:
             if component.other.get(field) is not None:
                 yield (field,), _ON_GROVE
-    experimental = component.other.get("experimental") or {}
-    for field, why in _EXPERIMENTAL.items():
-        feature = experimental.get(field)
-        if feature is not None and feature.get("enabled", True):
-            yield ("experimental", field), why
-    if context.provider == "component" and (experimental.get("grove") or {}).get("forceScalingGroup"):
-        yield ("experimental", "grove", "forceScalingGroup"), _ON_GROVE
+    yield from _experimental_paths(context)
     if standalone and component.other.get("scalingAdapter") is not None:
         yield ("scalingAdapter",), "an adapter scales a component of a graph; this one stands alone"
     if (component.alpha.ingress or {}).get("enabled") and component.type != "frontend":
         yield ("ingress",), "only a frontend answers from outside"
+
+
+def _experimental_paths(context: Context) -> Iterator[tuple[Path, str]]:
+    experimental = context.component.other.get("experimental") or {}
+    for field, why in _BETWEEN_PODS.items():
+        if (experimental.get(field) or {}).get("mode") == "InterPod":
+            yield ("experimental", field), why
+    if experimental.get("gpuMemoryService") is not None and not context.is_worker:
+        yield ("experimental", "gpuMemoryService"), "only workers hold GPU memory"
+    if (experimental.get("checkpoint") or {}).get("enabled"):
+        yield ("experimental", "checkpoint"), _CHECKPOINT
+    if context.provider == "component" and (experimental.get("grove") or {}).get("forceScalingGroup"):
+        yield ("experimental", "grove", "forceScalingGroup"), _ON_GROVE
 
 
 def of_graph(graph: Graph, provider: Provider, options: RenderOptions) -> Iterator[NotRendered]:

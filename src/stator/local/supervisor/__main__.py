@@ -20,6 +20,7 @@ from stator.local import processes
 from stator.local.state import GraphDirectory, SupervisorRecord
 from stator.local.supervisor.graph import GraphSupervisor
 from stator.local.supervisor.order import Answer, Order
+from stator.local.supervisor.orphans import Orphans
 
 
 def main() -> int:
@@ -37,6 +38,7 @@ async def _supervise(order: Order) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, supervisor.stop)
     try:
+        Orphans().adopt()
         _record(directory, order)
         await supervisor.prepare()
     except (StatorError, OSError) as error:

@@ -6,7 +6,7 @@ them, which are what has to stay as it is while they serve.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ _TEMPLATES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-class Child(msgspec.Struct, frozen=True, kw_only=True):
+class Child(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An object as the API server has it.
 
     `controller` is the uid of its controller, `""` without one, `controlled_by` its `Kind/name`. `applied` says that
@@ -60,15 +60,17 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """One component: the DynamoComponentDeployment as the server has it (v1beta1), and its children.
 
-    `children` are all objects that it controls, and those that stand where it would put its own.
+    `children` are all objects that it controls, `elsewhere` finds what else stands under a kind and a name.
     """
 
     component: Json
     children: tuple[Child, ...] = ()
+    elsewhere: Callable[[str, str], Child | None] = lambda _kind, _name: None
 
     def child(self, kind: str, name: str) -> Child | None:
-        """The child of that kind and name."""
-        return next((found for found in self.children if (found.kind, found.name) == (kind, name)), None)
+        """What exists of that kind and name, whoever it belongs to."""
+        own = next((found for found in self.children if (found.kind, found.name) == (kind, name)), None)
+        return own or self.elsewhere(kind, name)
 
     @property
     def uid(self) -> str:

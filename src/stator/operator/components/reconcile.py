@@ -9,7 +9,7 @@ import msgspec
 
 from stator.errors import InvalidInputError, StatorError
 from stator.model import Graph, load_objects
-from stator.operator.components.conflicts import is_shared, leftovers, owned, refusal
+from stator.operator.components.conflicts import is_shared, leftovers
 from stator.operator.components.frozen import Settled, settled
 from stator.operator.components.observed import WORKLOADS, Child, Observed
 from stator.operator.components.readiness import Readiness, desired, readiness
@@ -17,6 +17,7 @@ from stator.operator.components.record import RECORD
 from stator.operator.components.repairs import config_maps, in_force, is_repair
 from stator.operator.components.status import Trouble, events_of, failed_status, status_of
 from stator.operator.options import OperatorOptions
+from stator.operator.ownership import owned, refusal
 from stator.operator.plan import Deletion, Json, Plan
 from stator.operator.serving import judged, serving
 from stator.render import Manifest, RenderedComponent, render_graph
@@ -27,7 +28,8 @@ _BROUGHT_BY = {
     "VirtualService": "Istio serves a VirtualService",
     "InferencePool": "the Gateway API inference extension serves an InferencePool",
 }
-_RETRY_NOT_INSTALLED = 60.0
+# What nobody tells of: a kind that is installed, a name that somebody gives up.
+_LOOK_AGAIN = 60.0
 
 
 class _Objects(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,13 +64,12 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         note=_note(objects.workload, mine, graph.components[0].replicas),
         now=now,
     )
-    missing = any(trouble.reason == "NotInstalled" for trouble in objects.troubles)
     return Plan(
         apply=objects.apply,
         delete=_deletions(observed, objects, settled_down=ready.ready),
         status=status,
         events=events_of(observed, status),
-        requeue_after=_RETRY_NOT_INSTALLED if missing else None,
+        requeue_after=_LOOK_AGAIN if objects.troubles else None,
     )
 
 
@@ -97,7 +98,7 @@ def _objects(observed: Observed, manifest: Manifest, live: Child | None, options
         elif item["kind"] == "ConfigMap" and is_repair(name) and name not in templates_read:
             # Of a repair that the pods that run do without.
             continue
-        elif why := refusal(observed, item):
+        elif why := refusal(observed.child(item["kind"], name), observed.uid):
             troubles.append(Trouble("OwnershipConflict", why))
         else:
             apply.append(owned(workload.workload if item is rendered.workload else item, observed.component))

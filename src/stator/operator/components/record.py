@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from stator.model.preserved import ANNOTATIONS
+from stator.model.preserved import ANNOTATIONS, TRANSFER_POLICY
 from stator.render.metadata import PROPAGATED
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ RECORD = "stator.dev/template"
 _LAYOUT = "1"
 _DIGITS = 12
 _NOT_OF_PODS = frozenset({"replicas", "minAvailable", "scalingAdapter", "topologyConstraint", "providerOverride"})
-_OF_PODS = (*PROPAGATED, ANNOTATIONS["DynamoComponentDeployment"])
+_OF_PODS = (*PROPAGATED, ANNOTATIONS["DynamoComponentDeployment"], TRANSFER_POLICY)
 
 
 class Record(msgspec.Struct, frozen=True):

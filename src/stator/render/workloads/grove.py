@@ -66,7 +66,7 @@ def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problem
     if constraint := _topology(graph.other.get("topologyConstraint") or {}, graph):
         template["topologyConstraint"] = constraint
     spec: Json = {"replicas": 1, "template": template}
-    if strategy := _update_strategy(graph, problems):
+    if strategy := graph.annotations.get(_UPDATE_STRATEGY, ""):
         spec["updateStrategy"] = {"type": strategy}
     metadata: Json = {
         "name": set_name(graph, problems),
@@ -204,7 +204,8 @@ def _topology(constraint: Mapping[str, Any], graph: Graph) -> Json:
     return {**({"topologyName": topology} if topology else {}), "pack": {"required": constraint["packDomain"]}}
 
 
-def _update_strategy(graph: Graph, problems: list[Problem]) -> str:
+def check_update_strategy(graph: Graph, problems: list[Problem]) -> None:
+    """Add to `problems` a strategy that Grove does not have; it is wrong whoever runs the pods today."""
     strategy = graph.annotations.get(_UPDATE_STRATEGY, "")
     if strategy and strategy not in _UPDATE_STRATEGIES:
         problems.append(
@@ -214,7 +215,6 @@ def _update_strategy(graph: Graph, problems: list[Problem]) -> str:
                 remedy=f"use {' or '.join(_UPDATE_STRATEGIES)}",
             )
         )
-    return strategy
 
 
 def _overridden(made: Json, override: Mapping[str, Any]) -> Json:

@@ -1,0 +1,17 @@
+"""Admission: which graphs and changes are refused, and why. Pure; what a cluster has is an argument."""
+
+from stator.admission.admit import file_problems, problems, update_problems
+from stator.admission.review import Review, review
+from stator.admission.subject import Installed
+from stator.admission.warnings import ignored, warnings
+
+__all__ = [
+    "Installed",
+    "Review",
+    "file_problems",
+    "ignored",
+    "problems",
+    "review",
+    "update_problems",
+    "warnings",
+]
