@@ -71,7 +71,9 @@ Observed = TypeVar("Observed")
 class Reconciler(Protocol[Observed]):
     """One kind's reconciler and how it observes. Only `observe` may ask the API server."""
 
-    kind: Kind
+    @property
+    def kind(self) -> Kind:
+        """The kind of the reconciled objects."""
 
     async def observe(self, key: Key) -> Observed | None:
         """What there is; None if the object is gone."""
