@@ -71,6 +71,8 @@ class World:
         self.applied: dict[tuple[str, str], Json] = {}
         # By component name: for each pod whether it serves.
         self.pods: dict[str, list[bool]] = {}
+        # By component name: the pods that somebody else has asked of its Deployment.
+        self.held: dict[str, int] = {}
         self.cliques: list[Json] = []
         self.now = NOW
         self.made = 0
@@ -138,7 +140,7 @@ class World:
         for (kind, name), item in list(self.live.items()):
             if kind != DCD:
                 continue
-            pods, wanted = self.pods.setdefault(name, []), item["spec"].get("replicas", 1)
+            pods, wanted = self.pods.setdefault(name, []), self.held.get(name, item["spec"].get("replicas", 1))
             pods.sort()
             del pods[: max(0, len(pods) - wanted)]
             pods.extend([False] * (wanted - len(pods)))
@@ -152,7 +154,7 @@ class World:
     def report(self, name: str) -> None:
         """A component's controller has seen its newest generation and says what it has."""
         item, pods = self.live[DCD, name], self.pods.get(name, [])
-        wanted = item["spec"].get("replicas", 1)
+        wanted = self.held.get(name, item["spec"].get("replicas", 1))
         ready = len(pods) == wanted and all(pods)
         item["status"] = {
             "observedGeneration": item["metadata"]["generation"],

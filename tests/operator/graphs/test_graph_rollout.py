@@ -190,6 +190,51 @@ def test_recreate_starts_the_new_generation_when_all_old_pods_are_gone() -> None
     assert list(world.workers.values()) == [4]
 
 
+@pytest.mark.parametrize("strategy", ["RollingUpdate", "Recreate"])
+def test_pods_that_somebody_else_keeps_do_not_hold_up_a_rollout(strategy: str) -> None:
+    """A person has scaled the old Deployment by hand: it is not fought over, and goes with its generation."""
+    world = serving(annotations={"nvidia.com/deployment-strategy": strategy})
+    [old] = world.workers
+    world.held[old] = 6
+    world.settle()
+    assert world.ready["status"] == "True"
+    assert world.status["components"]["Worker"]["replicas"] == 6
+    world.image(NEW)
+    for _ in range(30):
+        world.step()
+        world.work()
+        assert total(world)[1] >= 3 or strategy == "Recreate"
+    assert len(world.workers) == 1
+    assert old not in world.workers
+    assert world.status["rollingUpdate"]["phase"] == "Completed"
+
+
+def test_an_old_generation_that_cannot_be_reconciled_does_not_hold_up_a_rollout() -> None:
+    """What an older operator accepted may be refused today; its pods serve until the new ones do."""
+    world = serving()
+    [old] = world.workers
+    world.image(NEW)
+    for _ in range(30):
+        world.step()
+        world.held[old] = 4
+        world.work()
+        status = world.live.get((DCD, old), {}).get("status", {"conditions": [{}]})
+        status["conditions"][0] |= {"status": "False", "reason": "InvalidSpec"}
+    assert old not in world.workers
+    assert list(world.workers.values()) == [4]
+
+
+def test_groups_of_nodes_count_as_available_when_they_are_ready() -> None:
+    """A LeaderWorkerSet does not count available replicas; a component of several nodes rolls all the same."""
+    world = serving()
+    for item in world.live.values():
+        item.get("status", {}).get("component", {}).pop("availableReplicas", None)
+    [old] = world.workers
+    world.image(NEW)
+    world.step()
+    assert world.workers[old] == 3
+
+
 def test_a_frontend_has_no_generations() -> None:
     """A changed frontend keeps its name: its Deployment replaces the pods."""
     world = serving()
