@@ -80,6 +80,15 @@ def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
                 yield Outcome(key="identity", component=part.name, position=position, values=values)
 
 
+def refused(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """What admission refuses: outcome `refused`, one for each of its rules."""
+    del rule
+    for problem in facts.refused:
+        why = f": {problem.why}" if problem.why else ""
+        values = {"what": problem.what, "why": why, "remedy": problem.remedy}
+        yield Outcome(key="refused", position=problem.position, values=values)
+
+
 def _of_the_pod(entry: Mapping[str, Any]) -> bool:
     return bool((entry.get("valueFrom") or {}).get("fieldRef"))
 
