@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from apiserver import Server, attach, find_assets
+from proxy import Proxy, proxying, through
 
 from stator.kube.client import Client
 from stator.kube.connection import connect
@@ -66,3 +67,17 @@ def namespace(cluster: Server) -> Iterator[str]:
     cluster.run_kubectl("wait", "--for=create", "serviceaccount/default", "-n", name)
     yield name
     cluster.run_kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+async def proxy(cluster: Server) -> AsyncIterator[Proxy]:
+    """A proxy before the server, for faults."""
+    async with proxying(cluster.kubeconfig) as made:
+        yield made
+
+
+@pytest.fixture
+async def faulty(proxy: Proxy, tmp_path: Path) -> AsyncIterator[Client]:
+    """A client that goes through the proxy."""
+    async with connect(through(proxy, tmp_path)) as made:
+        yield made
