@@ -45,7 +45,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     """What to run and how.
 
     `settings` are versions by component name or type; `mocker` puts the published mocker in the place of engines that
-    cannot run here; `cache` is where environments are kept.
+    cannot run here; `cache` is where environments are kept. Generations of one graph that serve side by side find
+    each other through one directory, `discovery` (None: each graph its own). `taken` are ports to stay away from.
     """
 
     render: RenderOptions
@@ -55,6 +56,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Version] = {}
     mocker: bool = False
     offline: bool = False
+    discovery: Path | None = None
+    taken: frozenset[int] = frozenset()
 
 
 def prepare(
@@ -69,7 +72,7 @@ def prepare(
     problems = [problem for draft in drafts for problem in draft.problems]
     if problems:
         raise InvalidInputError(*problems)
-    ports = PortAllocator(",".join(draft.id for draft in drafts), taken=reserved_ports(how.state))
+    ports = PortAllocator(",".join(draft.id for draft in drafts), taken=reserved_ports(how.state) | how.taken)
     # Planning depends on where environments are, not on whether they are there: every reference is checked before
     # gigabytes are fetched. The ports of this trial are not kept.
     for draft in drafts:
@@ -158,6 +161,7 @@ class _Draft:
             ports=ports,
             directory=self.directory.path,
             new_uid=lambda: str(uuid.uuid4()),
+            discovery=how.discovery,
         )
         stand_ins = tuple(
             Adaptation(
