@@ -29,6 +29,9 @@ COMMANDS = {
     "status": ("stator.cli.status", "Show what runs here, at which versions, and why it is not Ready."),
     "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
     "down": ("stator.cli.down", "Stop graphs that run here and leave nothing behind."),
+    "matrix": ("stator.cli.matrix", "Run every pair of releases of frontend and worker, and check what they answer."),
+    "rehearse": ("stator.cli.rehearse", "Upgrade a graph under traffic, and count what fails."),
+    "runtime": ("stator.cli.runtime", "List, make and remove the environments that stand for images."),
 }
 
 

@@ -67,11 +67,7 @@ def prepare(
 
     Raises StatorError with every problem that can be found before something is made, else with those of making it.
     """
-    graphs = with_versions_where_named(inventory.graphs, how.settings)
-    drafts = [_Draft(graph, how) for graph in graphs]
-    problems = [problem for draft in drafts for problem in draft.problems]
-    if problems:
-        raise InvalidInputError(*problems)
+    drafts = _drafts(inventory, how)
     ports = PortAllocator(",".join(draft.id for draft in drafts), taken=reserved_ports(how.state) | how.taken)
     # Planning depends on where environments are, not on whether they are there: every reference is checked before
     # gigabytes are fetched. The ports of this trial are not kept.
@@ -94,6 +90,23 @@ def prepare(
     if missing := [problem for _, plan in prepared for problem in _missing_models(plan, how.config)]:
         raise InvalidInputError(*missing)
     return prepared
+
+
+def requirements(inventory: Inventory, how: Preparation) -> tuple[RuntimeRequest, ...]:
+    """The environments that `prepare` would make, each once; nothing is made or looked up.
+
+    Raises InvalidInputError with every reason why a graph cannot run on this machine.
+    """
+    drafts = _drafts(inventory, how)
+    return tuple(dict.fromkeys(request for draft in drafts for request in draft.requests.values()))
+
+
+def _drafts(inventory: Inventory, how: Preparation) -> list[_Draft]:
+    graphs = with_versions_where_named(inventory.graphs, how.settings)
+    drafts = [_Draft(graph, how) for graph in graphs]
+    if problems := [problem for draft in drafts for problem in draft.problems]:
+        raise InvalidInputError(*problems)
+    return drafts
 
 
 def _missing_models(plan: LocalPlan, config: LocalConfig) -> Iterator[Problem]:

@@ -125,7 +125,7 @@ def _usage(body: dict[str, Any]) -> tuple[str, ...]:
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")]
     if not all(is_count(count) for count in counts):
         return (f"usage is not three counts: {beginning(str(usage))}",)
-    prompt, completion, total = counts
+    prompt, completion, total = (int(count or 0) for count in counts)
     if prompt + completion != total:
         return (f"usage does not add up: {prompt} + {completion} is not {total}",)
     return () if prompt and completion else ("usage counts no tokens",)

@@ -82,7 +82,8 @@ def _chunks(events: Sequence[str], model: str) -> tuple[str, ...]:
 def _course(chunks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Text comes, then one finish reason, then no more text."""
     wrong: list[str] = []
-    text, reasons, late = "", [], False
+    text, late = "", False
+    reasons: list[Any] = []
     for chunk in chunks:
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
