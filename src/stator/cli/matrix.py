@@ -74,9 +74,9 @@ _WRITERS: Mapping[str, Callable[[MatrixRun], str]] = {
 def matrix(**given: Any) -> int:
     """Run the graphs in SOURCES at every pair of releases, and check what they answer.
 
-    Same-version pairs run first, so that a failure of a mixed pair can be put down to the mix. A cell that was not run is
-    no evidence, never a pass. Exit code 1 if a cell failed (one that goes without a repair it needs has to), 3 if one
-    gave no evidence.
+    Same-version pairs run first, so that a failure of a mixed pair can be put down to the mix. A cell that was not run
+    is no evidence, never a pass. Exit code 1 if a cell failed (one that goes without a repair it needs has to), 3 if
+    one gave no evidence.
     """
     state = StateDirectory(StateDirectory.default().path / "matrix")
     results = given["results"] or state.path / "results.json"

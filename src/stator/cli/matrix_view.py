@@ -6,13 +6,14 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import click
 
 from stator.matrix.cells import Cell
 from stator.matrix.reports.grid import grids, mark, summary
 from stator.matrix.results import CellResult, MatrixRun, Verdict
+from stator.matrix.running.pool import Watcher
 
 COLOURS: dict[Verdict, str] = {
     "pass": "green",
@@ -23,20 +24,18 @@ COLOURS: dict[Verdict, str] = {
 }
 
 
-class View(Protocol):
+class View(Watcher, Protocol):
     """A watcher that is entered before the first cell and left after the last."""
 
-    def __enter__(self) -> View: ...
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def started(self, cell: Cell) -> None: ...
-
-    def doing(self, cell: Cell, what: str) -> None: ...
-
-    def finished(self, result: CellResult) -> None: ...
+    ) -> None:
+        """Show no more."""
+        ...
 
 
 def view(run: MatrixRun, total: int) -> View:
@@ -72,7 +71,7 @@ class _Lines:
     def __init__(self, run: MatrixRun, total: int) -> None:
         self._run, self._pace = run, Pace(total)
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -102,7 +101,7 @@ class _Live:
         self._lock = threading.Lock()
         self._live = Live(get_renderable=self._drawn, refresh_per_second=4, transient=True)
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> Self:
         self._live.start()
         return self
 

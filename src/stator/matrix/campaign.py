@@ -153,9 +153,7 @@ def conduct(
     cells = run.to_do(failed=conduct_.failed)
     for cell in cells:
         if cell.id in missing:
-            keeper.finished(
-                CellResult(cell=cell, outcome="no evidence", why=missing[cell.id], at=now())
-            )
+            keeper.finished(CellResult(cell=cell, outcome="no evidence", why=missing[cell.id], at=now()))
     scenarios = {scenario.name: scenario for scenario in wanted.scenarios}
     rig = Rig(how, timeout=conduct_.timeout)
     run_all(

@@ -138,15 +138,20 @@ def blame(run: MatrixRun, cell: Cell) -> str:
     missing = [str(control.cell.pair) for control in controls if control.outcome == "no evidence"]
     if missing:
         return f"cannot be told: no evidence for the control {', '.join(missing)}"
-    for control in controls:
-        if control.outcome == "fail" and (
-            set(result.failed_checks) <= set(control.failed_checks) or not result.failed_checks
-        ):
-            return f"not the mix: {control.cell.pair.worker} alone fails in the same way"
-    others = [str(control.cell.pair.worker) for control in controls if control.outcome == "fail"]
-    if others:
-        return f"cannot be told: {', '.join(others)} alone fails in another way"
+    failed = [control for control in controls if control.outcome == "fail"]
+    alike = [str(control.cell.pair.worker) for control in failed if _alike(result, control)]
+    if alike:
+        return f"not the mix: {' and '.join(alike)} alone {'fails' if len(alike) == 1 else 'fail'} in the same way"
+    if failed:
+        others = " and ".join(str(control.cell.pair.worker) for control in failed)
+        return f"cannot be told: {others} alone {'fails' if len(failed) == 1 else 'fail'} in another way"
     return "the mix: both releases pass alone"
+
+
+def _alike(result: CellResult, control: CellResult) -> bool:
+    """Whether all that failed in a mix failed in the control, or both did not get as far as being asked."""
+    failed = set(result.failed_checks)
+    return failed <= set(control.failed_checks) if failed else not control.failed_checks
 
 
 def now() -> float:
