@@ -8,6 +8,7 @@ from stator.matrix.reports.grid import Grid, grids, mark, summary, troubles
 from stator.matrix.results import CellResult, MatrixRun
 
 _LONGEST = 400
+_MINUTE = 60
 
 
 def to_markdown(run: MatrixRun) -> str:
@@ -16,7 +17,7 @@ def to_markdown(run: MatrixRun) -> str:
     parts += [_table(run, grid) for grid in grids(run)]
     if found := troubles(run):
         parts.append("## What is no pass")
-        parts += [_trouble(result, whose) for result, whose in found]
+        parts.append("\n".join(_trouble(result, whose) for result, whose in found))
     parts += [_contracts(run), _starts(run)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -29,17 +30,17 @@ def day(at: float) -> str:
 def _introduction(run: MatrixRun) -> str:
     machine = run.machine
     releases = ", ".join(run.window)
+    where = f"{machine.system}, {machine.cpus} CPUs, {machine.memory / 1e9:.0f} GB"
     engines = ", ".join(f"{name}: `{engine}`" for name, engine in run.engines.items())
     lines = [
         f"`stator matrix` on {day(run.started_at)}: releases {releases}, rendered as by operator {run.operator}.",
         "",
         f"{summary(run)}. A cell that was not run is no evidence, never a pass.",
         "",
-        "Real processes of the published runtimes on one machine "
-        f"({machine.system}, {machine.cpus} CPUs, {machine.memory / 1e9:.0f} GB, no GPU). Engines: {engines}.",
+        f"Real processes of the published runtimes on one machine ({where}, no GPU). Engines: {engines}.",
     ]
     if run.finished_at:
-        lines[-1] += f" It took {(run.finished_at - run.started_at) / 60:.0f} minutes."
+        lines[-1] += f" It took {_duration(run.finished_at - run.started_at)}."
     return "\n".join(lines)
 
 
@@ -109,6 +110,10 @@ def _starts(run: MatrixRun) -> str:
     head = ("scenario", "seconds until Ready", "seconds of a cell", "memory of a cell, GB")
     lines = [head, ("---",) * len(head), *rows]
     return "## What a cell takes\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} minutes"
 
 
 def _span(numbers: list[float]) -> str:
