@@ -146,6 +146,7 @@ class _Stage:
             self._bring_up(new_units, move)
             if new_units and old_units:
                 self.phase(f"{move.title}: both serve", "both", self._tempo.hold)
+            self._leaving |= {unit.plan.id for unit in old_units}
             self._begin(f"{move.title}: old stops", "stopping")
             self._take_down(old_units)
 
