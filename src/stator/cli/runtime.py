@@ -30,7 +30,7 @@ def list_(*, output: str) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode({"schema_version": 1, "runtimes": known}), indent=2))
         return
     for each in known:
-        users = f", in use by {len(each.users)} process{"es" if len(each.users) > 1 else ""}" if each.users else ""
+        users = f", in use by {len(each.users)} process{'es' if len(each.users) > 1 else ''}" if each.users else ""
         click.echo(f"{each.name}  {_size(each.size)}  {each.state}{users}")
     click.echo(f"{len(known)} environments, {_size(sum(each.size for each in known))} in {default_cache()}")
 
