@@ -54,7 +54,7 @@ def main() -> None:
     if "ignore-term" in OPTIONS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     if "child" in OPTIONS:
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
     ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()

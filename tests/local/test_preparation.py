@@ -41,3 +41,18 @@ def test_an_engine_over_several_nodes_is_refused_where_it_is_written(tmp_path: P
         "component Worker becomes a LeaderWorkerSet, which does not run on one machine",
     )
     assert not (tmp_path / "cache").exists()
+
+
+def test_pods_that_claim_devices_are_refused_where_they_are_written(tmp_path: Path) -> None:
+    """Engines that share GPUs get them from a device driver of a cluster."""
+    how = Preparation(
+        render=RenderOptions(), config=LocalConfig(), state=StateDirectory(tmp_path / "state"), cache=tmp_path / "cache"
+    )
+    shared = GRAPH.replace("multinode: {nodeCount: 2}", "experimental: {gpuMemoryService: {}}").replace(
+        "name: main,", 'name: main, resources: {limits: {nvidia.com/gpu: "1"}},'
+    )
+    with pytest.raises(InvalidInputError) as caught:
+        prepare(load(["-"], stdin=io.StringIO(shared)), how, progress=lambda _: None)
+    assert [(str(problem.position), problem.what) for problem in caught.value.problems] == [
+        ("-:7", "component Worker claims devices for its pods, which one machine does not hand out")
+    ]

@@ -75,7 +75,7 @@ def test_every_problem_of_every_source_is_raised_at_once(tmp_path: Path) -> None
             "missing.yaml: cannot be read",
             "empty: holds no manifests",
             "broken.yaml:2: not readable as YAML",
-            "wrong.yaml:8: spec.components[0].replicas: must be an integer >= 0",
+            "wrong.yaml:8: spec.components[0].replicas: must be an integer from 0 to",
             "blank.yaml: holds no document",
         )
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 from rendered import graph_of, main_of, provenance_of, render, worker
 
@@ -68,27 +67,6 @@ def test_unknown_fields_survive() -> None:
     text = worker("someNewField: {a: [1]}") + "        anotherNewField: 2\n"
     assert main_of(render(text))["someNewField"] == {"a": [1]}
     assert pod(text)["anotherNewField"] == 2
-
-
-@pytest.mark.parametrize(
-    ("template", "why"),
-    [
-        ({}, "there is no default image"),
-        ({"spec": {"containers": [{"name": "engine"}]}}, "none of its containers (engine) is called main"),
-    ],
-)
-def test_a_graph_that_was_stored_without_an_image_is_a_problem(template: dict[str, Any], why: str) -> None:
-    """Loading refuses it, but an older cluster may hold one; the component's line is pointed to."""
-    graph = graph_of(worker())
-    component = msgspec.structs.replace(graph.components[0], pod_template=template)
-    with pytest.raises(InvalidInputError) as caught:
-        render_graph(msgspec.structs.replace(graph, components=(component,)))
-    [problem] = caught.value.problems
-    assert (problem.what, problem.why, str(problem.position)) == (
-        "component Worker: the main container has no image",
-        why,
-        "-:6",
-    )
 
 
 def test_rendering_leaves_the_graph_untouched() -> None:

@@ -246,11 +246,24 @@ def test_a_kv_transfer_policy_reaches_the_container_that_runs_dynamo() -> None:
 
 
 def test_a_policy_of_a_named_topology_is_the_clusters() -> None:
-    """Which label holds a place is not in the graph, so nothing is set and it is said."""
+    """Cluster topologies are Grove's: without it nothing is set and it is said."""
     policy = "experimental: {kvTransferPolicy: {clusterTopologyName: dc, domain: zone, enforcement: required}}"
     manifest = render(worker(graph=policy))
     assert KV not in env_of(manifest)
-    assert fields(manifest) == ["spec.experimental.kvTransferPolicy"]
+    assert fields(manifest) == ["spec.experimental.kvTransferPolicy.clusterTopologyName"]
+
+
+def test_a_policy_of_a_named_topology_reads_the_domains_own_label_on_grove() -> None:
+    """The pods ask for the topology by annotation, and read the label that is copied to them for its domain."""
+    policy = "experimental: {kvTransferPolicy: {clusterTopologyName: dc, domain: zone, enforcement: required}}"
+    manifest = render(worker(graph=policy), GROVE)
+    template = manifest.components[0].pods[0].template
+    assert env_of(manifest)["DYN_KV_TRANSFER_DOMAIN"] == "zone"
+    assert template["metadata"]["annotations"]["nvidia.com/topology-cluster-topology-name"] == "dc"
+    [volume] = [item for item in template["spec"]["volumes"] if item["name"] == "topology-labels"]
+    label = "metadata.labels['nvidia.com/dynamo-topology.zone']"
+    assert volume["downwardAPI"]["items"] == [{"path": "zone", "fieldRef": {"fieldPath": label}}]
+    assert fields(manifest) == []
 
 
 EPP = (

@@ -52,11 +52,11 @@ def test_one_component_that_discovers_through_kubernetes_is_enough() -> None:
 def test_everything_that_is_not_rendered_is_named() -> None:
     """Fields of graph and component that have no effect are listed with their lines."""
     text = worker(
-        "env:\n- {name: DYN_DEPLOYMENT_CONFIG, value: '{}'}",
         graph="priorityClassName: high\nrestart: {id: a}",
         component=(
             "minAvailable: 1\n"
-            "experimental: {checkpoint: {enabled: false}, gpuMemoryService: {}, grove: {forceScalingGroup: true}}"
+            "experimental: {checkpoint: {enabled: true}, gpuMemoryService: {mode: InterPod}, "
+            "grove: {forceScalingGroup: true}}"
         ),
     )
     component = "spec.components[0]"
@@ -65,8 +65,8 @@ def test_everything_that_is_not_rendered_is_named() -> None:
         ("spec.restart.strategy", "-:6"),
         (f"{component}.minAvailable", "-:10"),
         (f"{component}.experimental.gpuMemoryService", "-:11"),
+        (f"{component}.experimental.checkpoint", "-:11"),
         (f"{component}.experimental.grove.forceScalingGroup", "-:11"),
-        (f"{component}.podTemplate.spec.containers[0].env[0]", "-:19"),
     ]
 
 

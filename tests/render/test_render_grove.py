@@ -42,9 +42,9 @@ def test_topology_and_minimum_and_priority_are_groves() -> None:
     )
     template = clique_set(text)["spec"]["template"]
     assert template["priorityClassName"] == "high"
-    assert template["topologyConstraint"] == {"topologyName": "dc", "packDomain": "zone"}
+    assert template["topologyConstraint"] == {"topologyName": "dc", "pack": {"required": "zone"}}
     [clique] = template["cliques"]
-    assert clique["topologyConstraint"] == {"topologyName": "dc", "packDomain": "rack"}
+    assert clique["topologyConstraint"] == {"topologyName": "dc", "pack": {"required": "rack"}}
     assert clique["spec"]["minAvailable"] == 2
     assert not render(text, GROVE).not_rendered
     assert [note.field for note in render(text).not_rendered] == [
@@ -68,7 +68,7 @@ def test_a_single_node_may_be_forced_into_a_group() -> None:
     assert (clique["name"], clique["spec"]["replicas"]) == ("worker", 1)
     assert "topologyConstraint" not in clique
     assert group["replicas"] == 3
-    assert group["topologyConstraint"] == {"topologyName": "dc", "packDomain": "rack"}
+    assert group["topologyConstraint"] == {"topologyName": "dc", "pack": {"required": "rack"}}
     assert "topologyConstraint" not in template
 
 

@@ -25,10 +25,24 @@ from stator.render.output import to_yaml
 
 pytestmark = pytest.mark.real
 
-RELEASES = ("1.1.1", "1.2.1", "1.3.1", "1.4.2", "1.5.1", "1.6.1")
+RELEASES = (
+    "1.1.1",
+    "1.2.0.post1",
+    "1.2.1",
+    "1.3.0.post1",
+    "1.3.1",
+    "1.4.0",
+    "1.4.1",
+    "1.4.2",
+    "1.5.0",
+    "1.5.1",
+    "1.6.0",
+    "1.6.1",
+)
 KINDS = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter")
 KIND = re.compile(rf"^\s*kind:\s*['\"]?(?:{'|'.join(KINDS)})['\"]?\s*$", re.MULTILINE)
 PROVIDERS = (RenderOptions(), RenderOptions(provider="grove"))
+MISSING = re.compile(r'component (.+): the container "main" (?:has no image|is missing)')
 REQUIRED = re.compile(r"([\w.]+): is required")
 
 
@@ -93,10 +107,9 @@ def is_true(problem: Problem, value: dict[str, Any]) -> bool:
         return value["spec"]["components"] == []
     if problem.what.startswith("apiVersion: DynamoGraphDeployment is known in"):
         return not value["apiVersion"].startswith("nvidia.com/")
-    if problem.what.endswith('has no container "main" with an image'):
-        index = int(problem.what.partition("[")[2].partition("]")[0])
-        template = value["spec"]["components"][index].get("podTemplate", {})
-        containers = template.get("spec", {}).get("containers", [])
+    if missing := MISSING.fullmatch(problem.what):
+        component = next(item for item in value["spec"]["components"] if item["name"] == missing[1])
+        containers = component.get("podTemplate", {}).get("spec", {}).get("containers", [])
         return all(item["name"] != "main" or "image" not in item for item in containers)
     return False
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from stator.admission import file_problems
 from stator.check.ignores import Ignore
 from stator.check.reading import Reading
 from stator.check.report import Ignored, Report
@@ -50,7 +51,7 @@ def check(reading: Reading, options: CheckOptions) -> Report:
         try:
             judged, manifest, found = _graph(graph, reading, options)
         except InvalidInputError as error:
-            problems += error.problems
+            problems += (*error.problems, *file_problems(graph, options=options.render))
             unchecked.append(graph.ref)
         else:
             manifests.append(manifest)
@@ -92,6 +93,7 @@ def _facts(graph: Graph, reading: Reading, options: CheckOptions) -> tuple[Graph
         containers=tuple(part.facts for part in manifest.components if part.facts is not None),
         operator=options.render.operator,
         config_maps=reading.inventory.config_maps,
+        refused=file_problems(graph, options=options.render),
     )
     return facts, manifest
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from stator.compat.edits import Edit, InsertEnv
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
-from stator.compat.findings import Finding, Repair, Severity, Verdict
+from stator.compat.findings import AddEnv, Finding, Repair, Severity, Verdict
 from stator.compat.outcome import Certainty, Outcome
 from stator.compat.predicates import (
     CONTAINER_PREDICATES,
@@ -94,7 +95,15 @@ def _of_container(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repair
         remedy=words.remedy,
         fix=words.fix,
         repair=words.repair if repaired else "",
+        edit=outcome.edit or _by_hand(outcome.repairs),
+        safe=words.safe,
     )
+
+
+def _by_hand(repairs: Sequence[Repair]) -> Edit | None:
+    """What a user can write to have what a repair gives. Below `envFrom` nothing can be written: an entry wins."""
+    entries = [InsertEnv(name=item.name, value=item.value) for item in repairs if isinstance(item, AddEnv)]
+    return entries[0] if len(entries) == 1 else None
 
 
 def _of_graph(facts: GraphFacts, rule: Rule, outcome: Outcome) -> Finding:
@@ -113,6 +122,8 @@ def _of_graph(facts: GraphFacts, rule: Rule, outcome: Outcome) -> Finding:
         versions=outcome.versions,
         remedy=words.remedy,
         fix=words.fix,
+        edit=outcome.edit,
+        safe=words.safe,
     )
 
 

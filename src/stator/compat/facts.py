@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from stator.errors import Position
+from stator.errors import Position, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine
 from stator.versions import ResolvedVersion, Version
@@ -49,13 +49,15 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
 class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One graph with all of its main containers, under an operator of release `operator`.
 
-    `config_maps` are the ones loaded beside it, by `(namespace, name)`: only their keys are looked at.
+    `config_maps` are the ones loaded beside it, by `(namespace, name)`: only their keys are looked at. `refused` is
+    what admission would refuse.
     """
 
     graph: Graph
     containers: tuple[ContainerFacts, ...]
     operator: Version
     config_maps: Mapping[tuple[str, str], Mapping[str, str]] = {}
+    refused: tuple[Problem, ...] = ()
 
     def of_type(self, *types: str) -> tuple[ContainerFacts, ...]:
         """The containers whose component is of one of the types."""

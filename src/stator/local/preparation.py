@@ -136,10 +136,10 @@ class _Draft:
         if is_running(self.directory):
             self.problems += already_running(self.directory).problems
         self.manifest = render_graph(graph, how.render)
-        self.components = tuple(item for item in self.manifest.components if item.workload["kind"] == "Deployment")
-        self.problems += [
-            _not_one_machine(graph, item) for item in self.manifest.components if item not in self.components
-        ]
+        alone = tuple(item for item in self.manifest.components if item.workload["kind"] == "Deployment")
+        self.problems += [_not_one_machine(graph, item) for item in self.manifest.components if item not in alone]
+        self.components = tuple(item for item in alone if not _claims(item))
+        self.problems += [_shares_gpus(graph, item) for item in alone if _claims(item)]
         if how.mocker:
             self.components = tuple(self._with_stand_in(component) for component in self.components)
         for component in self.components:
@@ -191,10 +191,9 @@ class _Draft:
 
     def _with_stand_in(self, component: RenderedComponent) -> RenderedComponent:
         container = _main(component)
-        literal = {entry["name"]: entry["value"] for entry in container.get("env") or () if "value" in entry}
         line = read_command_line(container.get("command") or (), container.get("args") or ())
         try:
-            stand_in = with_mocker(line, env=literal, position=self._position(component))
+            stand_in = with_mocker(line, facts=component.facts, position=self._position(component))
         except StatorError as error:
             self.problems += error.problems
             return component
@@ -234,6 +233,21 @@ class _Draft:
 def _main(component: RenderedComponent) -> Mapping[str, Any]:
     containers = component.workload["spec"]["template"]["spec"]["containers"]
     return next(container for container in containers if container["name"] == MAIN)
+
+
+def _claims(component: RenderedComponent) -> bool:
+    return bool(component.workload["spec"]["template"]["spec"].get("resourceClaims"))
+
+
+def _shares_gpus(graph: Graph, component: RenderedComponent) -> Problem:
+    """Devices are claimed from a driver of the cluster's; its engines may have other names than `main`."""
+    path = next(item.path for item in graph.components if item.name == component.name)
+    return Problem(
+        what=f"component {component.name} claims devices for its pods, which one machine does not hand out",
+        position=graph.locate(*path),
+        why="resourceClaims are met by a device driver of a cluster",
+        remedy="leave experimental.gpuMemoryService and resourceClaims out, or run the graph on a cluster",
+    )
 
 
 def _not_one_machine(graph: Graph, component: RenderedComponent) -> Problem:

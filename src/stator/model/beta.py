@@ -5,11 +5,11 @@ What conversion kept of a v1alpha1 document in an annotation still counts, so th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stator.model.documents import Document, Path
-from stator.model.preserved import mapping, preserved
+from stator.model.preserved import mapping, preserved, transfer_policy
 from stator.model.resources import AlphaOnly, Component, Graph, Origin
 
 # Known fields that have no attribute of their own.
@@ -39,28 +39,46 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
     if standalone:
         item = {"name": metadata["name"], **spec}
         components: tuple[Component, ...] = (component(item, ("spec",), _alpha_only(kept, item["name"])),)
+        policy = transfer_policy(value)
+        others: dict[str, Any] = {"experimental": {"kvTransferPolicy": policy}} if policy else {}
     else:
         components = tuple(
             component(item, ("spec", "components", index), _alpha_only(kept, item["name"]))
             for index, item in enumerate(spec["components"])
         )
-    others = {name: spec[name] for name in GRAPH_OTHER if name in spec}
-    if isinstance(kept.get("pvcs"), list):
-        others["pvcs"] = kept["pvcs"]
+        others = {name: spec[name] for name in GRAPH_OTHER if name in spec}
+        if isinstance(kept.get("pvcs"), list):
+            others["pvcs"] = kept["pvcs"]
+    return with_metadata(document, value, namespace, components, env=spec.get("env", ()), other=others)
+
+
+def with_metadata(
+    document: Document,
+    value: Mapping[str, Any],
+    namespace: str,
+    components: tuple[Component, ...],
+    *,
+    env: Sequence[Mapping[str, Any]],
+    other: Mapping[str, Any],
+    moved: Mapping[Path, Path] = {},
+) -> Graph:
+    """The graph of these components, with what both versions say in the same places."""
+    metadata, spec = value["metadata"], value["spec"]
+    standalone = value["kind"] == "DynamoComponentDeployment"
     return Graph(
         kind=value["kind"],
         api_version=value["apiVersion"],
         name=metadata["name"],
         namespace=namespace,
         components=components,
-        origin=Origin(document),
+        origin=Origin(document, moved),
         labels=metadata.get("labels", {}),
         annotations=metadata.get("annotations", {}),
         spec_labels={} if standalone else spec.get("labels", {}),
         spec_annotations={} if standalone else spec.get("annotations", {}),
-        env=() if standalone else tuple(spec.get("env", ())),
+        env=() if standalone else tuple(env),
         backend_framework=spec.get("backendFramework"),
-        other={} if standalone else others,
+        other=other,
     )
 
 

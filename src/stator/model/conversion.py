@@ -1,17 +1,17 @@
 """Whole documents from one API version to the other and back, without loss.
 
 What converts is the rules' work (`alpha` up, `down` down); what does not is kept in an annotation (`preserved`).
-Going there and back gives the document that was written, field by field, whatever is in it.
+Going there and back gives the document that was written, field by field, whatever is in it. Any part of a document may
+be missing: of an object that several people apply, the API server converts each one's share alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from stator.model import alpha, beta
-from stator.model.documents import Path
-from stator.model.down import SAME_NAME, service_value
+from stator.model import alpha, beta, status
+from stator.model.down import service_value
 from stator.model.identity import GROUP
 from stator.model.preserved import mapping, merge_patch, preserved, restored, with_preserved
 
@@ -23,12 +23,6 @@ SERVICE_ONLY = ("labels", "annotations", "subComponentType", "dynamoNamespace", 
 # What a v1alpha1 graph alone can say.
 GRAPH_ONLY = ("pvcs",)
 
-# Deprecated spellings and switches that are off: v1beta1 says the same without them.
-SPELLED = (
-    *("serviceName", "componentType", "envs", "envFromSecret", "resources", "volumeMounts", "sharedMemory"),
-    *("livenessProbe", "readinessProbe", "extraPodSpec", "extraPodMetadata", "frontendSidecar"),
-    *("scalingAdapter", "gpuMemoryService", "failover", "checkpoint"),
-)
 _FIELDS = ("annotations", "labels", "backendFramework", *beta.GRAPH_OTHER)
 
 
@@ -39,12 +33,28 @@ class _Spec(NamedTuple):
     parts: dict[str, Json]
 
 
+def converted(value: Mapping[str, Any], version: Literal["v1beta1", "v1alpha1"]) -> Json:
+    """The document in the given version of its own kind, `status` included; the same document if it is in it already.
+
+    Knows the kinds that have two versions. What is there must be of the types its schema says.
+    """
+    if value["apiVersion"] == f"{GROUP}/{version}":
+        return dict(value)
+    up = version == "v1beta1"
+    if value["kind"] == "DynamoGraphDeploymentScalingAdapter":
+        return _adapter(value, up=up)
+    result = to_beta(value) if up else to_alpha(value)
+    return status.to_beta(result) if up else status.to_alpha(result)
+
+
 def to_beta(value: Mapping[str, Any], *, reversible: bool = True) -> Json:
     """The v1beta1 document for a valid v1alpha1 one without nulls.
 
     Reversible, its annotation also keeps how things were spelled (`envs` of a service, not of its container), so that
     `to_alpha` gives the very same document; else only what v1beta1 cannot say.
     """
+    if "spec" not in value:
+        return {**value, "apiVersion": BETA}
     standalone = value["kind"] == "DynamoComponentDeployment"
     kept = preserved(value)
     written, keys = _services(value, kept)
@@ -65,13 +75,19 @@ def to_beta(value: Mapping[str, Any], *, reversible: bool = True) -> Json:
     keep |= {"services": patches} if (patches := {name: patch for name, patch in back.items() if patch}) else {}
     if reversible and (others := {name: key for name, key in keys.items() if name != key}):
         keep["serviceKeys"] = others
-    spec = fields | ({} if standalone else {"components": [{"name": name} | part for name, part in parts.items()]})
-    spec |= next(iter(parts.values())) if standalone else {}
+    if standalone:
+        spec = fields | next(iter(parts.values()))
+    elif "services" in value["spec"]:
+        spec = fields | {"components": [{"name": name} | part for name, part in parts.items()]}
+    else:
+        spec = fields
     return with_preserved({**value, "apiVersion": BETA, "spec": spec}, keep)
 
 
 def to_alpha(value: Mapping[str, Any]) -> Json:
     """The v1alpha1 document for a valid v1beta1 one without nulls; its annotation keeps what v1alpha1 cannot say."""
+    if "spec" not in value:
+        return {**value, "apiVersion": ALPHA}
     standalone = value["kind"] == "DynamoComponentDeployment"
     kept = preserved(value)
     written = _components(value)
@@ -93,6 +109,8 @@ def to_alpha(value: Mapping[str, Any]) -> Json:
     keep |= {"components": patches} if (patches := {name: patch for name, patch in back.items() if patch}) else {}
     if standalone:
         spec = fields | next(iter(parts.values()))
+    elif "components" not in value["spec"]:
+        spec = fields
     else:
         kept_keys = mapping(kept.get("serviceKeys"))
         keys = {name: str(kept_keys.get(name, name)) if "serviceName" in parts[name] else name for name in parts}
@@ -102,29 +120,14 @@ def to_alpha(value: Mapping[str, Any]) -> Json:
     return with_preserved({**value, "apiVersion": ALPHA, "spec": spec}, keep)
 
 
-def pruned(value: Mapping[str, Any]) -> list[Path]:
-    """Paths of a v1alpha1 document that no API version knows; an API server drops them without a word."""
-    spec = value["spec"]
-    known = {*SAME_NAME, *SPELLED, *SERVICE_ONLY}
-    if value["kind"] == "DynamoComponentDeployment":
-        return [("spec", field) for field in spec if field not in {*known, "backendFramework"}]
-    paths: list[Path] = [("spec", field) for field in spec if field not in {*_FIELDS, *GRAPH_ONLY, "envs", "services"}]
-    return paths + [
-        ("spec", "services", key, field)
-        for key, service in spec["services"].items()
-        for field in service
-        if field not in known
-    ]
-
-
 def _services(value: Mapping[str, Any], kept: Mapping[str, Any]) -> tuple[_Spec, dict[str, str]]:
     """A v1alpha1 spec taken apart, and the key of each service in the document."""
     spec = value["spec"]
     if value["kind"] == "DynamoComponentDeployment":
-        name = spec.get("serviceName", value["metadata"]["name"])
+        name = spec.get("serviceName", _own_name(value))
         service = {key: item for key, item in spec.items() if key != "backendFramework"}
         return _Spec(_only(spec, "backendFramework"), {name: service}), {}
-    services = alpha.ordered_services(spec["services"], kept)
+    services = alpha.ordered_services(spec.get("services", {}), kept)
     keys = {service.get("serviceName", key): key for key, service in services}
     fields = {key: item for key, item in spec.items() if key != "services"}
     return _Spec(fields, {name: spec["services"][key] for name, key in keys.items()}), keys
@@ -134,9 +137,26 @@ def _components(value: Mapping[str, Any]) -> _Spec:
     spec = value["spec"]
     if value["kind"] == "DynamoComponentDeployment":
         component = {key: item for key, item in spec.items() if key != "backendFramework"}
-        return _Spec(_only(spec, "backendFramework"), {spec.get("name", value["metadata"]["name"]): component})
-    parts = {item["name"]: {key: field for key, field in item.items() if key != "name"} for item in spec["components"]}
+        return _Spec(_only(spec, "backendFramework"), {spec.get("name", _own_name(value)): component})
+    parts = {
+        item["name"]: {key: field for key, field in item.items() if key != "name"}
+        for item in spec.get("components", ())
+    }
     return _Spec({key: item for key, item in spec.items() if key != "components"}, parts)
+
+
+def _own_name(value: Mapping[str, Any]) -> str:
+    return str(value.get("metadata", {}).get("name", ""))
+
+
+def _adapter(value: Mapping[str, Any], *, up: bool) -> Json:
+    """A scaling adapter: the versions call the part of the graph it scales by two names."""
+    version, old, new = (BETA, "serviceName", "componentName") if up else (ALPHA, "componentName", "serviceName")
+    result = {**value, "apiVersion": version}
+    if reference := value.get("spec", {}).get("dgdRef"):
+        renamed = {new if key == old else key: item for key, item in reference.items()}
+        result["spec"] = {**value["spec"], "dgdRef": renamed}
+    return result
 
 
 def _up(name: str, service: Mapping[str, Any], *, standalone: bool) -> Json:

@@ -37,9 +37,10 @@ def service_value(component: Mapping[str, Any]) -> Json:
         service["sharedMemory"] = {"disabled": True} if str(size) == "0" else {"size": size}
     if "scalingAdapter" in component:
         service["scalingAdapter"] = {"enabled": True}
-    if cache := component.get("compilationCache"):
-        place = {"mountPoint": cache["mountPath"]} if cache.get("mountPath") else {}
-        service["volumeMounts"] = [{"name": cache["pvcName"], **place, "useAsCompilationCache": True}]
+    if (cache := component.get("compilationCache")) is not None:
+        named = {"pvcName": "name", "mountPath": "mountPoint"}
+        mount = {there: cache[here] for here, there in named.items() if cache.get(here)}
+        service["volumeMounts"] = [{**mount, "useAsCompilationCache": True}]
     service |= _experimental(component.get("experimental") or {})
     template = component.get("podTemplate") or {}
     if metadata := template.get("metadata"):
@@ -73,7 +74,7 @@ def _pod(component: Mapping[str, Any], spec: Mapping[str, Any]) -> Json:
         if container.get("name") == MAIN:
             if content := {key: item for key, item in container.items() if key != "name"}:
                 pod["mainContainer"] = content
-        elif component.get("frontendSidecar") == container.get("name") and (inline := _inline(container)):
+        elif component.get("frontendSidecar") == container.get("name") and (inline := _inline(container)) is not None:
             service["frontendSidecar"] = inline
         else:
             others.append(container)
@@ -82,8 +83,8 @@ def _pod(component: Mapping[str, Any], spec: Mapping[str, Any]) -> Json:
     return service | ({"extraPodSpec": pod} if pod else {})
 
 
-def _inline(container: Mapping[str, Any]) -> Json:
-    """The inline form of a frontend sidecar, empty if its container says more than that form can."""
+def _inline(container: Mapping[str, Any]) -> Json | None:
+    """The inline form of a frontend sidecar, None if its container says more than that form can."""
     sources = container.get("envFrom", [])
     secret = sources[0].get("secretRef") or {} if len(sources) == 1 and set(sources[0]) == {"secretRef"} else {}
     if (
@@ -91,7 +92,7 @@ def _inline(container: Mapping[str, Any]) -> Json:
         or set(container) - {"name", "image", "args", "env", "envFrom"}
         or (sources and set(secret) != {"name"})
     ):
-        return {}
+        return None
     named = {"image": "image", "args": "args", "env": "envs"}
     inline = {there: container[here] for here, there in named.items() if here in container}
     return inline | ({"envFromSecret": secret["name"]} if secret else {})

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from stator.model.documents import Path
 from stator.model.resources import FRONTEND_SIDECAR, MAIN
 
-_IMAGE_REMEDY = "name the runtime image, for example nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.6.1"
-
 
 class Breach(NamedTuple):
     """One breach of a keyword: where, relative to the instance, what it must be, and what to do about it."""
@@ -70,30 +68,20 @@ def one_exactly(fields: list[str], instance: Any) -> Iterator[Breach]:
         yield Breach((), what, "keep one of them" if present else "")
 
 
-def main_image(shape: str, component: Any) -> Iterator[Breach]:
-    """Every container has an image, the main container first of all (an admission rule of the upstream operator).
-
-    `shape` is the field that holds the pod: `podTemplate` (v1beta1) or `extraPodSpec` (v1alpha1).
-    """
-    if not isinstance(component, dict):
+def container_names(_: bool, service: Any) -> Iterator[Breach]:  # noqa: FBT001 (the keyword's value)
+    """No container of a v1alpha1 service has the name of one that a field of its own describes."""
+    spec = service.get("extraPodSpec") if isinstance(service, dict) else None
+    if not isinstance(spec, dict):
         return
-    if shape == "extraPodSpec":
-        yield from _alpha_images(component)
-        return
-    roles = component.get("roles")
-    with_templates: list[tuple[Path, Any]] = [
-        (("roles", index, "podTemplate"), role["podTemplate"])
-        for index, role in enumerate(roles if isinstance(roles, list) else ())
-        if isinstance(role, dict) and "podTemplate" in role
-    ]
-    for path, template in with_templates or [((shape,), component.get(shape, {}))]:
-        spec = template.get("spec", {}) if isinstance(template, dict) else None
-        containers = spec.get("containers", []) if isinstance(spec, dict) else None
-        if isinstance(containers, list):
-            yield from _container_images((*path, "spec"), spec or {})
-            if not any(isinstance(container, dict) and container.get("name") == MAIN for container in containers):
-                what = f'has no container "{MAIN}" with an image'
-                yield Breach((*path, "spec", "containers"), what, _IMAGE_REMEDY)
+    taken = {MAIN: "extraPodSpec.mainContainer"}
+    if "frontendSidecar" in service:
+        taken[FRONTEND_SIDECAR] = "frontendSidecar"
+    containers = spec.get("containers", [])
+    for index, container in enumerate(containers if isinstance(containers, list) else ()):
+        name = container.get("name") if isinstance(container, dict) else None
+        if isinstance(name, str) and (field := taken.get(name)):
+            what = f'"{name}" is the name of the container that {field} describes'
+            yield Breach(("extraPodSpec", "containers", index, "name"), what, f"write it as {field}, or rename it")
 
 
 def base64_text(_: bool, encoded: Any) -> Iterator[Breach]:  # noqa: FBT001 (the keyword's value)
@@ -114,7 +102,7 @@ KEYWORDS: dict[str, Callable[[Any, Any], Iterator[Breach]]] = {
     "x-single": single,
     "x-one-at-most": one_at_most,
     "x-one-exactly": one_exactly,
-    "x-main-image": main_image,
+    "x-container-names": container_names,
     "x-base64": base64_text,
 }
 
@@ -136,30 +124,3 @@ def _present(fields: list[str], instance: Any) -> list[str]:
 
 def _listed(fields: list[str]) -> str:
     return ", ".join(fields[:-1]) + f" and {fields[-1]}"
-
-
-def _alpha_images(service: Mapping[str, Any]) -> Iterator[Breach]:
-    spec = service.get("extraPodSpec", {})
-    main = spec.get("mainContainer", {}) if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(main, dict):
-        return
-    if not main.get("image"):
-        yield Breach(("extraPodSpec", "mainContainer", "image"), "is required", _IMAGE_REMEDY)
-    yield from _container_images(("extraPodSpec",), spec)
-    taken = {MAIN: "extraPodSpec.mainContainer"}
-    if "frontendSidecar" in service:
-        taken[FRONTEND_SIDECAR] = "frontendSidecar"
-    containers = spec.get("containers", [])
-    for index, container in enumerate(containers if isinstance(containers, list) else ()):
-        name = container.get("name") if isinstance(container, dict) else None
-        if isinstance(name, str) and (field := taken.get(name)):
-            what = f'"{name}" is the name of the container that {field} describes'
-            yield Breach(("extraPodSpec", "containers", index, "name"), what, f"write it as {field}, or rename it")
-
-
-def _container_images(path: Path, spec: Mapping[str, Any]) -> Iterator[Breach]:
-    for field in ("initContainers", "containers"):
-        containers = spec.get(field, [])
-        for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            if isinstance(container, dict) and not container.get("image"):
-                yield Breach((*path, field, index, "image"), "is required", _IMAGE_REMEDY)

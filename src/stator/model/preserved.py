@@ -25,11 +25,28 @@ ANNOTATIONS = {
     "DynamoGraphDeployment": "nvidia.com/dgd-spec",
     "DynamoComponentDeployment": "nvidia.com/dcd-spec",
 }
+STATUS_ANNOTATIONS = {
+    "DynamoGraphDeployment": "nvidia.com/dgd-status",
+    "DynamoComponentDeployment": "nvidia.com/dcd-status",
+}
+
+# On a component that a graph has made: the graph's KV transfer policy as JSON, which no component's spec can say.
+TRANSFER_POLICY = "stator.dev/kv-transfer-policy"
 
 
-def preserved(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def preserved(value: Mapping[str, Any], annotations: Mapping[str, str] = ANNOTATIONS) -> Mapping[str, Any]:
     """What a document's annotation keeps; nothing if there is none, or none that can be read."""
-    text = (value["metadata"].get("annotations") or {}).get(ANNOTATIONS[value["kind"]])
+    return _read(value, annotations[value["kind"]])
+
+
+def transfer_policy(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The KV transfer policy of a component's graph; nothing if there is none, or none that can be read."""
+    policy = _read(value, TRANSFER_POLICY)
+    return policy if all(isinstance(policy.get(field), str) for field in ("domain", "labelKey")) else {}
+
+
+def _read(value: Mapping[str, Any], annotation: str) -> Mapping[str, Any]:
+    text = (mapping(value.get("metadata")).get("annotations") or {}).get(annotation)
     try:
         kept = json.loads(text) if text else {}
     except ValueError:
@@ -59,19 +76,24 @@ def preserved_problems(document: Document, value: Mapping[str, Any]) -> list[Pro
     ]
 
 
-def with_preserved(value: Mapping[str, Any], kept: Mapping[str, Any]) -> Json:
+def with_preserved(
+    value: Mapping[str, Any], kept: Mapping[str, Any], annotations_by_kind: Mapping[str, str] = ANNOTATIONS
+) -> Json:
     """The document with its annotation replaced by one for `kept`, or removed if there is nothing to keep.
 
     No annotations and an empty map of them are the same to the API server.
     """
-    name = ANNOTATIONS[value["kind"]]
-    annotations = {key: text for key, text in (value["metadata"].get("annotations") or {}).items() if key != name}
+    name = annotations_by_kind[value["kind"]]
+    before = mapping(value.get("metadata"))
+    annotations = {key: text for key, text in (before.get("annotations") or {}).items() if key != name}
     if kept:
         annotations[name] = json.dumps(kept, sort_keys=True, separators=(",", ":"))
-    metadata = {key: item for key, item in value["metadata"].items() if key != "annotations"}
+    metadata = {key: item for key, item in before.items() if key != "annotations"}
     if annotations:
         metadata["annotations"] = annotations
-    return {key: metadata if key == "metadata" else item for key, item in value.items()}
+    if not (metadata or "metadata" in value):
+        return dict(value)
+    return {**value, "metadata": metadata}
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a third of the time that `--help` takes would be this impor
 
 _BASE = "stator://schemas/"
 _DIRECTORY = File(__file__).parent / "schemas"
-_FILES = ("core.yaml", "shared.yaml", "v1beta1.yaml", "v1alpha1.yaml")
+_FILES = ("core.yaml", "shared.yaml", "v1beta1.yaml", "v1alpha1.yaml", "status.yaml")
 _TEMPLATE = re.compile(r"\$\{|\{\{|<%")
 _SHOWN = 40
 _JSON_TYPES: tuple[tuple[type, str], ...] = (
@@ -65,8 +65,15 @@ def schema_problems(document: Document, value: Any, schema: str) -> list[Problem
 
 def properties(version: str, kind: str) -> frozenset[str]:
     """The fields that the schema of an API version knows: of a kind's `spec`, or of `Component` and `Service`."""
-    definitions = _schemas()[f"{version}.yaml"]
+    definitions = schemas()[f"{version}.yaml"]
     return frozenset(_properties(definitions, definitions[kind]))
+
+
+def frozen_fields(schema: str) -> dict[str, Any]:
+    """The fields of a kind's `spec` that cannot be changed (`v1alpha1.yaml#/Kind`), each with its default."""
+    name, _, kind = schema.partition("#/")
+    spec = schemas()[name][kind]["properties"]["spec"]
+    return {field: spec["properties"][field].get("default") for field in spec.get("x-frozen", ())}
 
 
 def _properties(definitions: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
@@ -83,8 +90,8 @@ def _properties(definitions: Mapping[str, Any], schema: Mapping[str, Any]) -> It
 
 
 @cache
-def _schemas() -> Mapping[str, Any]:
-    """The schema files by name."""
+def schemas() -> Mapping[str, Any]:
+    """The schema files by name: definitions that refer to each other by `$ref`."""
     return {name: parse(name, (_DIRECTORY / name).read_bytes())[0][0].value for name in _FILES}
 
 
@@ -92,7 +99,7 @@ def _schemas() -> Mapping[str, Any]:
 def _validator(schema: str) -> jsonschema_rs.Draft202012Validator:
     import jsonschema_rs  # noqa: PLC0415 (see TYPE_CHECKING above)
 
-    registry = jsonschema_rs.Registry([(_BASE + name, content) for name, content in _schemas().items()])
+    registry = jsonschema_rs.Registry([(_BASE + name, content) for name, content in schemas().items()])
     return jsonschema_rs.Draft202012Validator(
         {"$ref": _BASE + schema},
         registry=registry,
@@ -140,7 +147,7 @@ def _node(error: jsonschema_rs.ValidationError) -> Mapping[str, Any] | None:
     if not location:
         return None
     name, _, pointer = location.removeprefix(_BASE).partition("#")
-    node = _schemas()[name]
+    node = schemas()[name]
     for step in pointer.split("/")[1:-1]:
         node = node[int(step) if isinstance(node, list) else step.replace("~1", "/").replace("~0", "~")]
     return node if isinstance(node, dict) else None

@@ -9,6 +9,7 @@ import msgspec
 
 from stator.compat import ContainerFacts, Finding
 from stator.errors import Problem
+from stator.render.aliases import alias_changes
 from stator.render.backends import engine_changes
 from stator.render.backends.nixl import exporter_ports
 from stator.render.changes import Changes, together
@@ -16,13 +17,16 @@ from stator.render.container import merged_container
 from stator.render.context import Context
 from stator.render.defaults import defaults_of
 from stator.render.environment import merge
+from stator.render.failover import with_engines
 from stator.render.kv_transfer import kv_transfer_changes
 from stator.render.manifest import NotRendered, Provenance, RenderedPod
+from stator.render.memory_service import share_gpus
 from stator.render.metadata import pod_labels, pod_metadata, workload_labels
 from stator.render.objects.endpoint_picker import endpoint_picker_objects
 from stator.render.objects.ingress import ingress
 from stator.render.objects.scaling_adapter import scaling_adapter
 from stator.render.pod import pod_spec, put_sidecars
+from stator.render.pull_secrets import add_pull_secrets
 from stator.render.repair import repaired
 from stator.render.resources import mirror_requests
 from stator.render.service import service
@@ -108,7 +112,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     policy = kv_transfer_changes(context)
     made = engine_changes(context, body, result.env, problems)
     if not context.runs_native_engine:
-        made = together(policy, made)
+        made = together(policy, alias_changes(context), made)
     notes.extend(made.missing)
     _apply(body, made)
     mirror_requests(context, body, problems)
@@ -122,17 +126,24 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
         made = together(made, Changes(volumes=policy.volumes))
     spec = pod_spec(context, body, defaults, made, notes)
     put_sidecars(spec, {name: sidecar.body for name, sidecar in beside.items()})
+    secrets = add_pull_secrets(context, spec)
+    shared_gpus = share_gpus(context, spec, problems)
+    engines = with_engines(context, spec)
+    notes.extend(engines.missing)
     template = {"metadata": pod_metadata(context, pod_labels(context, labels)), "spec": spec}
     return _Pod(
         pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
         config_maps=result.config_maps,
         shared=made.config_maps,
-        objects=made.objects,
+        objects=(*made.objects, *shared_gpus.objects),
         provenance=(
             *(entry.provenance(context.where) for entry in env),
             *result.env_from_provenance,
             *_history(main.provenance, made.provenance),
             *(item for sidecar in beside.values() for item in sidecar.provenance),
+            *secrets,
+            *shared_gpus.provenance,
+            *engines.provenance,
         ),
         findings=result.findings,
         repairs=result.rules,

@@ -54,8 +54,6 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
             body[field] = [dict(item) for item in items]
     for field in PROBES:
         provenance.extend(_probe(context, field, defaults, body, problems))
-    if not body.get("image"):
-        problems.append(_no_image(context))
     return MergedContainer(
         body=body,
         env=merge(env_layers(context, defaults.env)),
@@ -172,20 +170,3 @@ def _probe(context: Context, field: str, defaults: Defaults, body: Json, problem
         return []
     body[field] = copied(default[0])
     return [Provenance(container=context.where, subject="probe", name=field, setter=setter) for setter in given]
-
-
-def _no_image(context: Context) -> Problem:
-    name = context.component.name
-    others = [item.get("name", "") for item in context.component.pod_spec.get("containers") or ()]
-    why = (
-        f"none of its containers ({', '.join(others)}) is called {MAIN}"
-        if others and MAIN not in others
-        else "there is no default image"
-    )
-    words = "main container" if context.container == MAIN else f'container "{context.container}"'
-    return Problem(
-        what=f"component {name}: the {words} has no image",
-        position=context.at_container(),
-        why=why,
-        remedy=f"set podTemplate.spec.containers[name={context.container}].image",
-    )

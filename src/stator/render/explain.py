@@ -24,7 +24,7 @@ _CREDENTIAL = re.compile(
 )
 _REFERENCE = re.compile(r"(?:secretKeyRef|configMapKeyRef|fieldRef|resourceFieldRef|fileKeyRef) ")
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
-_SUBJECTS = {"env": "env", "env-from": "envFrom", "flag": "flag", "probe": "probe"}
+_SUBJECTS = {"env": "env", "env-from": "envFrom", "flag": "flag", "probe": "probe", "pull-secret": "pull secret"}
 
 
 def explain_text(manifests: Iterable[Manifest]) -> str:

@@ -94,10 +94,15 @@ def _worker(graph: Graph, worker: Component, version: ResolvedVersion) -> dict[s
         "annotations": pod_annotations(graph, worker),
         "subComponentType": worker.alpha.sub_component_type or None,
         "podTemplate": template,
-        "env": [copied(entry.body) for entry in merge((_entries(graph.env), _entries(worker.main.get("env") or ())))],
+        "env": authored_env(graph, worker.main),
         **{field: copied(worker.other.get(field)) for field in _ROLLING},
     }
     return {key: value for key, value in fields.items() if value is not None}
+
+
+def authored_env(graph: Graph, container: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What people say of a container's environment, graph and component together, in the order it renders in."""
+    return [copied(entry.body) for entry in merge((_entries(graph.env), _entries(container.get("env") or ())))]
 
 
 def _entries(env: Sequence[Mapping[str, Any]]) -> list[Entry]:

@@ -10,11 +10,12 @@ import msgspec
 from stator.errors import InvalidInputError, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine, read_command_line
-from stator.render import names, rbac, unrendered
+from stator.render import images, names, rbac, unrendered
 from stator.render.backends.detection import backends_of
 from stator.render.component import Parts, component_parts
 from stator.render.context import Context, discovery
 from stator.render.defaults import command_of
+from stator.render.deployment_config import configured
 from stator.render.generation import worker_hash
 from stator.render.manifest import Manifest, NotRendered, RenderedComponent, RenderOptions
 from stator.render.metadata import annotations_of
@@ -25,7 +26,7 @@ from stator.render.objects.claims import claims
 from stator.render.provider import provider_of
 from stator.render.sidecars import runtime_container
 from stator.render.workloads import deployment, leader_worker_set, pod_clique_set, replicas_of
-from stator.render.workloads.grove import Clique
+from stator.render.workloads.grove import Clique, check_update_strategy
 from stator.versions import InvalidVersionError, ResolvedVersion, resolve
 
 Json = dict[str, Any]
@@ -45,7 +46,9 @@ def render_graph(graph: Graph, options: RenderOptions = _DEFAULTS) -> Manifest:
     problems: list[Problem] = []
     notes: list[NotRendered] = []
     provider = provider_of(graph, options, problems, notes)
-    notes[:0] = unrendered.of_graph(graph, provider)
+    check_update_strategy(graph, problems)
+    notes[:0] = unrendered.of_graph(graph, provider, options)
+    problems.extend(problem for component in graph.components for problem in images.problems(graph, component))
     contexts = _contexts(graph, options, provider, problems)
     parts = [_parts(component, problems) for component in contexts]
     clique_set = _clique_set(graph, parts, problems) if provider == "grove" else None
@@ -83,7 +86,7 @@ def _contexts(
     graph: Graph, options: RenderOptions, provider: Provider, problems: list[Problem]
 ) -> list[tuple[Context, ...]]:
     """Settle what has to be known about all components, in each of their roles, before any of them is rendered."""
-    in_roles = {component.name: _roles(provider, component) for component in graph.components}
+    in_roles = {component.name: _roles(graph, provider, component, problems) for component in graph.components}
     leaders = {name: found[0][1] for name, found in in_roles.items()}
     versions = {name: _version(graph, leader, options, problems) for name, leader in leaders.items()}
     command_lines = {name: _command_line(leader, options) for name, leader in leaders.items()}
@@ -100,7 +103,7 @@ def _contexts(
                     options=options,
                     workload=names.workload_name(graph, component, own if provider == "component" else ""),
                     generation=own,
-                    annotations=annotations_of(graph, in_role),
+                    annotations=annotations_of(graph, in_role, provider),
                     version=versions[component.name],
                     backend=backends[component.name],
                     command_line=_command_line(in_role, options),
@@ -114,11 +117,16 @@ def _contexts(
     return contexts
 
 
-def _roles(provider: Provider, component: Component) -> list[tuple[Role, Component]]:
+def _roles(
+    graph: Graph, provider: Provider, component: Component, problems: list[Problem]
+) -> list[tuple[Role, Component]]:
     """A component's roles, each with the component as it is in that role."""
     multinode = component.other.get("multinode")
     nodes = 1 if multinode is None else multinode.get("nodeCount") or _NODES
-    return [(role, _in_role(component, role)) for role in roles(provider, component.name, nodes)]
+    return [
+        (role, configured(graph, _in_role(component, role), problems))
+        for role in roles(provider, component.name, nodes)
+    ]
 
 
 def _in_role(component: Component, role: Role) -> Component:

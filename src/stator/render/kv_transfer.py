@@ -1,8 +1,8 @@
 """The KV transfer policy: each worker learns where it runs, and how close its transfer partners have to be.
 
 The runtime reads one file per topology domain below the mount path; the file's text is the worker's place. The
-kubelet writes it from a label of the pod. Which label holds the place of a named cluster topology only the cluster
-knows, so that form stays with the operator.
+kubelet writes it from a label of the pod, which an operator copies from the node: under the node label's own key, or,
+where a cluster topology says which node label a domain has, under the domain's name.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ from stator.render.changes import Changes
 from stator.render.context import Context
 from stator.render.environment import Entry
 from stator.render.manifest import Setter
+from stator.render.multinode import Provider
 
 PATH = ("spec", "experimental", "kvTransferPolicy")
 
 _DIRECTORY = "/etc/dynamo/topology"
 _VOLUME = "topology-labels"
 _LABEL_KEY = "nvidia.com/topology-label-key"
+_TOPOLOGY_NAME = "nvidia.com/topology-cluster-topology-name"
+_TOPOLOGY_LABEL = "nvidia.com/dynamo-topology."
 
 
-def policy_of(graph: Graph) -> Mapping[str, Any]:
-    """The graph's policy if its places can be read from a label, else empty."""
+def policy_of(graph: Graph, provider: Provider) -> Mapping[str, Any]:
+    """The graph's policy if a worker's place can be read, else empty: cluster topologies are Grove's."""
     policy = (graph.other.get("experimental") or {}).get("kvTransferPolicy") or {}
-    return policy if policy.get("labelKey") else {}
+    return policy if policy.get("labelKey") or (provider == "grove" and policy.get("clusterTopologyName")) else {}
 
 
 def kv_transfer_changes(context: Context) -> Changes:
     """The variables, which win over the user's, and the file; nothing for what is no worker."""
-    policy = policy_of(context.graph)
+    policy = policy_of(context.graph, context.provider)
     if not (policy and context.is_worker):
         return Changes()
     variables = {
@@ -43,8 +46,8 @@ def kv_transfer_changes(context: Context) -> Changes:
     if (weight := policy.get("preferredWeight")) is not None:
         variables["DYN_KV_TRANSFER_PREFERRED_WEIGHT"] = str(weight)
     position = context.graph.locate(*PATH)
-    label = f"metadata.labels['{policy['labelKey']}']"
-    item = {"path": policy["domain"], "fieldRef": {"fieldPath": label}}
+    label = policy.get("labelKey") or f"{_TOPOLOGY_LABEL}{policy['domain']}"
+    item = {"path": policy["domain"], "fieldRef": {"fieldPath": f"metadata.labels['{label}']"}}
     return Changes(
         env=tuple(
             Entry({"name": name, "value": value}, Setter("graph", ".".join(PATH), position, value))
@@ -55,7 +58,11 @@ def kv_transfer_changes(context: Context) -> Changes:
     )
 
 
-def topology_annotations(graph: Graph) -> dict[str, str]:
-    """The annotation by which the cluster knows which label of the node a worker's pod wants."""
-    policy = policy_of(graph)
-    return {_LABEL_KEY: policy["labelKey"]} if policy else {}
+def topology_annotations(graph: Graph, provider: Provider) -> dict[str, str]:
+    """The annotation by which the cluster knows which labels of the node a worker's pod wants."""
+    policy = policy_of(graph, provider)
+    if not policy:
+        return {}
+    if key := policy.get("labelKey"):
+        return {_LABEL_KEY: key}
+    return {_TOPOLOGY_NAME: policy["clusterTopologyName"]}

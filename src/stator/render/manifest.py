@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -10,10 +11,12 @@ from stator.compat import ContainerFacts, Finding
 from stator.errors import Position
 from stator.model import Path
 from stator.render.multinode import Provider, RoleName
+from stator.render.restart import RestartProgress
 from stator.versions import ResolvedVersion, Version
 
 Layer = Literal["infrastructure", "type-default", "graph", "component", "backend", "repair"]
-Subject = Literal["env", "env-from", "flag", "probe"]
+Subject = Literal["env", "env-from", "flag", "probe", "pull-secret"]
+Scheduler = Literal["", "kai", "volcano"]
 
 
 class Setter(msgspec.Struct, frozen=True):
@@ -26,7 +29,7 @@ class Setter(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """The history of one env entry, envFrom source, flag or probe of one container.
+    """The history of one env entry, envFrom source, flag or probe of one container, or of one pull secret of a pod.
 
     `setter` won; `replaced` are the ones it beat, lowest layer first. `value` of a setter is the text to show: the
     literal, or the reference (`secretKeyRef hf/token`), never a secret's content.
@@ -120,6 +123,10 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     `provider` is what the cluster has: with `grove` a graph may still decline it. `mpi_secret` is the Secret with the
     key pair of multi-node TensorRT-LLM; the two ClusterRoles are bound to the accounts of planners and endpoint
     pickers, `""` if the installation binds them itself.
+
+    What only a cluster knows comes in here too: `scheduler` is who schedules Grove's pods besides Kubernetes,
+    `pull_secrets` are the Secrets by registry host, `restarts` is how far a restart is (None: rendered as if it were
+    over), `waiting_for_checkpoint` are the components whose checkpoint is not ready.
     """
 
     operator: Version = Version(1, 6, 1)
@@ -129,4 +136,8 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider = "component"
     planner_cluster_role: str = ""
     epp_cluster_role: str = ""
+    scheduler: Scheduler = ""
+    pull_secrets: Mapping[str, tuple[str, ...]] = {}
+    restarts: RestartProgress | None = None
+    waiting_for_checkpoint: frozenset[str] = frozenset()
     mpi_secret: str = "mpi-run-ssh-secret"  # noqa: S105 (the name of a Secret, not its content)

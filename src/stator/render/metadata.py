@@ -14,7 +14,9 @@ from stator.model import Component, Graph
 from stator.render import names
 from stator.render.context import Context, copied
 from stator.render.kv_transfer import topology_annotations
+from stator.render.multinode import Provider
 from stator.render.objects.base_model import model_annotations, model_labels
+from stator.render.restart import restart_ids
 
 # Annotations of the graph object itself that reach its pods.
 PROPAGATED = (
@@ -51,13 +53,18 @@ def pod_annotations(graph: Graph, component: Component) -> dict[str, str]:
     return merged
 
 
-def annotations_of(graph: Graph, component: Component) -> dict[str, str]:
+def annotations_of(graph: Graph, component: Component, provider: Provider) -> dict[str, str]:
     """All annotations of the workload and the pods: the authored ones, and what features put there."""
     return {
         **pod_annotations(graph, component),
         **model_annotations(component),
-        **(topology_annotations(graph) if component.type in names.WORKER_TYPES else {}),
+        **(topology_annotations(graph, provider) if component.type in names.WORKER_TYPES else {}),
     }
+
+
+def workload_annotations(context: Context) -> dict[str, str]:
+    """The annotations of the workload: its pods', without what is only there to replace them."""
+    return {key: value for key, value in context.annotations.items() if key != names.RESTART}
 
 
 def authored_labels(graph: Graph, component: Component) -> dict[str, str]:
@@ -107,9 +114,8 @@ def pod_metadata(context: Context, labels: Mapping[str, str]) -> dict[str, Any]:
     metadata.pop("annotations", None)
     metadata["labels"] = dict(labels)
     annotations = dict(context.annotations)
-    if restart := context.graph.other.get("restart"):
-        # On the pods only: a new id replaces them and changes nothing else.
-        annotations[names.RESTART] = restart["id"]
+    if restart := restart_ids(context.graph, context.options.restarts).get(context.component.name):
+        annotations[names.RESTART] = restart
     if annotations:
         metadata["annotations"] = annotations
     return metadata

@@ -32,6 +32,9 @@ ORIGIN_VERSION = "nvidia.com/dynamo-operator-origin-version"
 VLLM_EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 
 RESTART = "nvidia.com/restartAt"
+NO_PULL_SECRETS = "nvidia.com/disable-image-pull-secret-discovery"
+KAI_QUEUE = "nvidia.com/kai-scheduler-queue"
+VOLCANO_QUEUE = "nvidia.com/volcano-queue"
 
 PLANNER_ACCOUNT = "planner-serviceaccount"
 PICKER_ACCOUNT = "epp-serviceaccount"

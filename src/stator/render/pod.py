@@ -1,7 +1,4 @@
-"""The pod around the main container: containers in the user's order, volumes, shared memory, security, accounts.
-
-Pull secrets found by registry are not added: that needs a cluster. The user's own stay.
-"""
+"""The pod around the main container: containers in the user's order, volumes, shared memory, security, accounts."""
 
 from __future__ import annotations
 

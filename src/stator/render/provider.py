@@ -11,8 +11,8 @@ from stator.model import Graph
 from stator.render.manifest import NotRendered, RenderOptions
 from stator.render.multinode import Provider
 
-_RECORDED = "nvidia.com/workload-provider"
-_GROVE = "nvidia.com/enable-grove"
+RECORDED = "nvidia.com/workload-provider"
+DECLINES_GROVE = "nvidia.com/enable-grove"
 _DISAGGREGATED = "nvidia.com/enable-disaggregatedset"
 _KNOWN: dict[str, Provider] = {"component": "component", "grove": "grove"}
 
@@ -21,20 +21,20 @@ def provider_of(graph: Graph, options: RenderOptions, problems: list[Problem], n
     """The provider of a graph. Adds to `problems` a record nobody can follow, to `notes` a wish nobody fulfils."""
     if graph.kind == "DynamoComponentDeployment":
         return "component"
-    recorded = graph.annotations.get(_RECORDED)
+    recorded = graph.annotations.get(RECORDED)
     if recorded is not None:
         if known := _KNOWN.get(recorded):
             return known
         problems.append(
             Problem(
                 what=f'the workload provider "{recorded}" is not rendered',
-                position=graph.locate("metadata", "annotations", _RECORDED),
+                position=graph.locate("metadata", "annotations", RECORDED),
                 why="an operator has recorded it, and another provider would run the same pods twice",
                 remedy='remove the graph and make it anew, or record "component" or "grove"',
             )
         )
         return "component"
-    if options.provider == "grove" and graph.annotations.get(_GROVE, "").lower() != "false":
+    if options.provider == "grove" and graph.annotations.get(DECLINES_GROVE, "").lower() != "false":
         return "grove"
     if graph.annotations.get(_DISAGGREGATED) == "true":
         path = ("metadata", "annotations", _DISAGGREGATED)

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from stator.model import Graph, Path
 from stator.render import kv_transfer, names
 from stator.render.context import Context
-from stator.render.manifest import NotRendered
+from stator.render.manifest import NotRendered, RenderOptions
 from stator.render.multinode import Provider
+from stator.render.restart import is_sequential
 
-_DEPLOYMENT_CONFIG = "DYN_DEPLOYMENT_CONFIG"
 _ON_GROVE = "it has a meaning on the Grove path only"
 _GROVE_COMPONENT_FIELDS = ("minAvailable", "topologyConstraint", "providerOverride")
 _GROVE_GRAPH_FIELDS = ("priorityClassName", "topologyConstraint", "providerOverride")
-_EXPERIMENTAL = {
-    "gpuMemoryService": "the device claim and the memory server are not made; the engine holds its memory itself",
-    "failover": "no shadow engine is made",
-    "checkpoint": "no checkpoint is taken or restored",
+_QUEUES: dict[str, str] = {"kai": names.KAI_QUEUE, "volcano": names.VOLCANO_QUEUE}
+_BETWEEN_PODS = {
+    "gpuMemoryService": "no memory servers beside the engines' pods are made; an engine holds its memory itself",
+    "failover": "no shadow engines in pods of their own are made",
 }
+_CHECKPOINT = "no checkpoint is taken or restored; startupPolicy is followed where an operator says what is ready"
 
 
 def of_component(context: Context) -> Iterator[NotRendered]:
@@ -27,11 +28,6 @@ def of_component(context: Context) -> Iterator[NotRendered]:
     for path, why in _component_paths(context):
         full = (*component.path, *path)
         yield NotRendered(full, graph.locate(*full), why)
-    for index, entry in enumerate(component.main.get("env") or ()):
-        if entry.get("name") == _DEPLOYMENT_CONFIG:
-            full = (*component.main_path, "env", index)
-            why = "its port, workers and resources are not read; the variable itself is set"
-            yield NotRendered(full, graph.locate(*full), why)
 
 
 def _component_paths(context: Context) -> Iterator[tuple[Path, str]]:
@@ -43,22 +39,29 @@ def _component_paths(context: Context) -> Iterator[tuple[Path, str]]:
         for field in _GROVE_COMPONENT_FIELDS:
             if component.other.get(field) is not None:
                 yield (field,), _ON_GROVE
-    experimental = component.other.get("experimental") or {}
-    for field, why in _EXPERIMENTAL.items():
-        feature = experimental.get(field)
-        if feature is not None and feature.get("enabled", True):
-            yield ("experimental", field), why
-    if context.provider == "component" and (experimental.get("grove") or {}).get("forceScalingGroup"):
-        yield ("experimental", "grove", "forceScalingGroup"), _ON_GROVE
+    yield from _experimental_paths(context)
     if standalone and component.other.get("scalingAdapter") is not None:
         yield ("scalingAdapter",), "an adapter scales a component of a graph; this one stands alone"
     if (component.alpha.ingress or {}).get("enabled") and component.type != "frontend":
         yield ("ingress",), "only a frontend answers from outside"
 
 
-def of_graph(graph: Graph, provider: Provider) -> Iterator[NotRendered]:
+def _experimental_paths(context: Context) -> Iterator[tuple[Path, str]]:
+    experimental = context.component.other.get("experimental") or {}
+    for field, why in _BETWEEN_PODS.items():
+        if (experimental.get(field) or {}).get("mode") == "InterPod":
+            yield ("experimental", field), why
+    if experimental.get("gpuMemoryService") is not None and not context.is_worker:
+        yield ("experimental", "gpuMemoryService"), "only workers hold GPU memory"
+    if (experimental.get("checkpoint") or {}).get("enabled"):
+        yield ("experimental", "checkpoint"), _CHECKPOINT
+    if context.provider == "component" and (experimental.get("grove") or {}).get("forceScalingGroup"):
+        yield ("experimental", "grove", "forceScalingGroup"), _ON_GROVE
+
+
+def of_graph(graph: Graph, provider: Provider, options: RenderOptions) -> Iterator[NotRendered]:
     """What is left out of a graph as a whole."""
-    for path, why in _graph_paths(graph, provider):
+    for path, why in _graph_paths(graph, provider, options):
         yield NotRendered(path, graph.locate(*path), why)
     if graph.kind != "DynamoComponentDeployment":
         return
@@ -68,14 +71,16 @@ def of_graph(graph: Graph, provider: Provider) -> Iterator[NotRendered]:
             yield NotRendered((pool,), graph.locate(*component.path), "the graph it belongs to makes it")
 
 
-def _graph_paths(graph: Graph, provider: Provider) -> Iterator[tuple[Path, str]]:
+def _graph_paths(graph: Graph, provider: Provider, options: RenderOptions) -> Iterator[tuple[Path, str]]:
     if provider == "component":
         for field in _GROVE_GRAPH_FIELDS:
             if graph.other.get(field) is not None:
                 yield ("spec", field), _ON_GROVE
-    restart = graph.other.get("restart") or {}
-    if restart and (restart.get("strategy") or {}).get("type") != "Parallel":
+    if is_sequential(graph) and options.restarts is None:
         yield ("spec", "restart", "strategy"), "all components are restarted at once: the order needs their status"
+    for scheduler, key in _QUEUES.items():
+        if key in graph.annotations and (provider, options.scheduler) != ("grove", scheduler):
+            yield ("metadata", "annotations", key), f"{scheduler} does not schedule these pods"
     policy = (graph.other.get("experimental") or {}).get("kvTransferPolicy")
-    if policy and not kv_transfer.policy_of(graph):
-        yield kv_transfer.PATH, "which label of a pod holds its place in a named topology is known in the cluster only"
+    if policy and not kv_transfer.policy_of(graph, provider):
+        yield (*kv_transfer.PATH, "clusterTopologyName"), _ON_GROVE

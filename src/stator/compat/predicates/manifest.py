@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from stator.compat.edits import RemoveEnv
 from stator.compat.facts import ContainerFacts, GraphFacts
 from stator.compat.given import given
 from stator.compat.outcome import Outcome
@@ -19,7 +20,7 @@ _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
-    """Names that stand twice in one list of variables: outcome `duplicate`, at the later entry."""
+    """Names that stand twice in one list of variables: outcomes `duplicate` and `same`, at the later entry."""
     del rule
     lists: list[tuple[str, tuple[str | int, ...], Sequence[Mapping[str, Any]]]] = [
         ("", ("spec", "env"), facts.graph.env),
@@ -30,11 +31,13 @@ def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
         for index, entry in enumerate(entries):
             earlier = first.setdefault(entry["name"], index)
             if earlier != index:
+                same = entries[earlier] == entry
                 yield Outcome(
-                    key="duplicate",
+                    key="same" if same else "duplicate",
                     component=component,
                     position=facts.graph.locate(*path, index),
                     values={"variable": entry["name"], "line": str(facts.graph.locate(*path, earlier).line)},
+                    edit=RemoveEnv(name=entry["name"]) if same else None,
                 )
 
 
@@ -75,6 +78,15 @@ def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
                 position = facts.graph.locate(*part.main_path, "env", index)
                 values = {"variable": entry["name"]}
                 yield Outcome(key="identity", component=part.name, position=position, values=values)
+
+
+def refused(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """What admission refuses: outcome `refused`, one for each of its rules."""
+    del rule
+    for problem in facts.refused:
+        why = f": {problem.why}" if problem.why else ""
+        values = {"what": problem.what, "why": why, "remedy": problem.remedy}
+        yield Outcome(key="refused", position=problem.position, values=values)
 
 
 def _of_the_pod(entry: Mapping[str, Any]) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal
 from typing import Any, TypeVar
 
 import msgspec
 
 from stator.local.kubelet.expansion import expand, references
 from stator.model import SecretData
+from stator.model.quantities import quantity
 
 Content = TypeVar("Content")
 
@@ -24,15 +25,6 @@ Content = TypeVar("Content")
 _NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
-
-_SUFFIXES = {
-    "": Decimal(1),
-    "n": Decimal("1e-9"),
-    "u": Decimal("1e-6"),
-    "m": Decimal("1e-3"),
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
-    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
-}
 
 
 class PodFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,15 +257,6 @@ def resource_value(reference: Mapping[str, Any], container: Mapping[str, Any], p
     except ValueError as error:
         raise UnresolvedError(str(error)) from error
     return str((amount / unit).to_integral_value(rounding=ROUND_CEILING))
-
-
-def quantity(text: str) -> Decimal:
-    """A Kubernetes quantity (`500m`, `8Gi`, `2e3`) as a number. Raises ValueError if it is none."""
-    found = re.fullmatch(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([A-Za-z]*)", text)
-    try:
-        return Decimal(found[1]) * _SUFFIXES[found[2]] if found else Decimal(text)
-    except (InvalidOperation, KeyError) as error:
-        raise ValueError(f"quantities must match the regular expression of resource.Quantity, not {text!r}") from error
 
 
 def _listed(pairs: Mapping[str, str]) -> str:

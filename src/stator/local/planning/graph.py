@@ -12,7 +12,7 @@ import msgspec
 
 from stator.errors import InvalidInputError
 from stator.local.kubelet.environment import PodFacts, Sources
-from stator.local.plan import ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
+from stator.local.plan import REDACTED, ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
 from stator.local.planning.containers import PASSED_ON, PodContext, RuntimeFacts, plan_container
 from stator.local.planning.notes import Notes
 from stator.local.planning.ports import PodPorts, PortAllocator
@@ -221,9 +221,10 @@ class _GraphPlanner:
             for port in container.get("ports") or ()
         }
         for port, local in context.ports.moved.items():
-            what = f"port {port} {names.get(port, '')}".rstrip()
+            shown = REDACTED if port in context.ports.secret and port not in names else str(port)
+            what = f"port {shown} {names.get(port, '')}".rstrip()
             why = "pods have an address of their own in a cluster, and share this machine's here"
-            self.notes.adapt(context.pod.name, what, cluster=str(port), local=str(local), why=why)
+            self.notes.adapt(context.pod.name, what, cluster=shown, local=str(local), why=why)
         for port in sorted(names.keys() - context.ports.moved.keys()):
             if not self.ports.reserve(port):
                 self.notes.refuse(

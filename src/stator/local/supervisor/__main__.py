@@ -22,6 +22,7 @@ from stator.local import processes
 from stator.local.state import GraphDirectory, ProcessIdentity, SupervisorRecord
 from stator.local.supervisor.graph import GraphSupervisor
 from stator.local.supervisor.order import Answer, Order
+from stator.local.supervisor.orphans import Orphans
 
 
 def main() -> int:
@@ -39,6 +40,7 @@ async def _supervise(order: Order) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, supervisor.stop)
     try:
+        Orphans().adopt()
         _record(directory, order)
         await supervisor.prepare()
     except (StatorError, OSError) as error:

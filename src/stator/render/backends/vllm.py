@@ -13,7 +13,6 @@ made by an operator from 1.0.0 on; older ones keep Ray, as does who asks for it 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from stator.model.shell import UnreadableScriptError, simple_commands
@@ -26,9 +25,10 @@ from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
 from stator.render.defaults import PROBES, SHELL
 from stator.render.metadata import workload_labels
+from stator.render.origin import made_since
 from stator.render.resources import gpu_count
 from stator.render.service import ray_service
-from stator.versions import InvalidVersionError, Version
+from stator.versions import Version
 
 _MASTER_PORT = 29500
 _RAY_PORT = 6379
@@ -37,7 +37,6 @@ _SYSTEM_PORT = 9090
 _MULTIPROCESSING_SINCE = Version(1, 0, 0)
 _WAITS_FOR_RAY_SINCE = Version(1, 5, 0)
 _RAY_HEAD = f"ray start --head --port={_RAY_PORT}"
-_RELEASE = re.compile(r"[vV]?(\d+)\.(\d+)\.(\d+)(-[^+]+)?")
 _LIVE = "import urllib.request as r; r.urlopen('http://{leader}:{port}/live', timeout=2)"
 
 
@@ -76,24 +75,7 @@ def _uses_multiprocessing(context: Context) -> bool:
     chosen = context.annotations.get(names.VLLM_EXECUTOR, "").lower()
     if chosen in ("mp", "ray"):
         return chosen == "mp"
-    return _made_since(context, _MULTIPROCESSING_SINCE)
-
-
-def _made_since(context: Context, release: Version) -> bool:
-    """Whether the graph was made by an operator of that release or later.
-
-    The operator stamps a graph when it is made; one without a stamp is yet to be made, by the operator of the options.
-    A pre-release is older than its release.
-    """
-    stamp = context.graph.annotations.get(names.ORIGIN_VERSION)
-    if stamp is None:
-        return context.options.operator >= release
-    found = _RELEASE.match(stamp)
-    try:
-        made = Version.parse(".".join(found.groups()[:3])) if found else None
-    except InvalidVersionError:
-        made = None
-    return bool(found and made and (made > release or (made == release and not found[4])))
+    return made_since(context, _MULTIPROCESSING_SINCE)
 
 
 def _multiprocessing(context: Context, argv: Argv) -> Changes:
@@ -116,7 +98,7 @@ def _ray(context: Context, argv: Argv) -> Changes:
     detail = f"vllm on Ray, {context.role.name}"
     if context.role.is_worker:
         joined = _shell(context, f"ray start --address={context.role.leader}:{_RAY_PORT} --block", detail)
-        waits = _made_since(context, _WAITS_FOR_RAY_SINCE)
+        waits = made_since(context, _WAITS_FOR_RAY_SINCE)
         return together(joined, wait_for_leader(context, "ray", _RAY_PORT)) if waits else joined
     flags = ["--distributed-executor-backend", "ray"]
     placed = with_flags(argv, "vllm", flags)

@@ -8,14 +8,16 @@ from typing import Any
 
 from stator.errors import Position, Problem
 from stator.render import names
+from stator.render.checkpoint import waits_for_checkpoint
 from stator.render.context import Context
+from stator.render.metadata import workload_annotations
 
 Json = dict[str, Any]
 
-_STRATEGY = "nvidia.com/deployment-strategy"
-_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
-_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
-_QUARTER = "25%"
+STRATEGY = "nvidia.com/deployment-strategy"
+SURGE = "nvidia.com/deployment-rolling-update-max-surge"
+UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
+QUARTER = "25%"
 _AMOUNT = re.compile(r"\d{1,9}%?")
 
 
@@ -26,8 +28,8 @@ def deployment(context: Context, template: Json, labels: Mapping[str, str], prob
     leaving the field out lets an autoscaler own it.
     """
     metadata: Json = {"name": context.workload, "namespace": context.graph.namespace, "labels": dict(labels)}
-    if context.annotations:
-        metadata["annotations"] = dict(context.annotations)
+    if annotations := workload_annotations(context):
+        metadata["annotations"] = annotations
     replicas = replicas_of(context)
     body: Json = {} if replicas is None else {"replicas": replicas}
     body["selector"] = {"matchLabels": {names.SELECTOR: context.workload}}
@@ -37,20 +39,22 @@ def deployment(context: Context, template: Json, labels: Mapping[str, str], prob
 
 
 def replicas_of(context: Context) -> int | None:
-    """The component's replicas; None if nobody but an autoscaler is to say."""
+    """The component's replicas: None if nobody but an autoscaler is to say, 0 while its checkpoint is awaited."""
+    if context.component.name in context.options.waiting_for_checkpoint and waits_for_checkpoint(context.component):
+        return 0
     replicas = context.component.replicas
     return 1 if replicas is None and context.graph.kind == "DynamoGraphDeployment" else replicas
 
 
 def _strategy(context: Context, problems: list[Problem]) -> Json:
-    if context.annotations.get(_STRATEGY) == "Recreate":
+    if context.annotations.get(STRATEGY) == "Recreate":
         return {"type": "Recreate"}
-    surge, unavailable = (_amount(context, key, problems) for key in (_SURGE, _UNAVAILABLE))
+    surge, unavailable = (_amount(context, key, problems) for key in (SURGE, UNAVAILABLE))
     if _is_zero(surge) and _is_zero(unavailable):
         problems.append(
             Problem(
                 what=f"component {context.component.name}: max-surge and max-unavailable are both zero",
-                position=_annotation_position(context, _UNAVAILABLE),
+                position=_annotation_position(context, UNAVAILABLE),
                 why="a rolling update could replace nothing",
                 remedy="raise one of them",
             )
@@ -59,7 +63,7 @@ def _strategy(context: Context, problems: list[Problem]) -> Json:
 
 
 def _amount(context: Context, key: str, problems: list[Problem]) -> int | str:
-    text = context.annotations.get(key, _QUARTER).strip()
+    text = context.annotations.get(key, QUARTER).strip()
     if not _AMOUNT.fullmatch(text):
         problems.append(
             Problem(
@@ -68,7 +72,7 @@ def _amount(context: Context, key: str, problems: list[Problem]) -> int | str:
                 remedy='use a number of pods ("1") or a percentage ("25%")',
             )
         )
-        return _QUARTER
+        return QUARTER
     return text if text.endswith("%") else int(text)
 
 

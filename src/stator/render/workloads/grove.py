@@ -16,7 +16,7 @@ from stator.errors import Problem
 from stator.model import Component, Graph
 from stator.render import names
 from stator.render.context import Context, copied
-from stator.render.manifest import RenderedPod
+from stator.render.manifest import RenderedPod, RenderOptions
 from stator.render.workloads.deployment import replicas_of
 
 Json = dict[str, Any]
@@ -27,7 +27,13 @@ _HASH_DIGITS = 4
 _TERMINATION_DELAY = "15m"
 _UPDATE_STRATEGY = "nvidia.com/grove-update-strategy"
 _UPDATE_STRATEGIES = ("RollingRecreate", "OnDelete")
-_SUFFIXES = {"leader": "-ldr", "worker": "-wkr", "main": ""}
+_KAI = "kai-scheduler"
+_KAI_QUEUE_LABEL = "kai.scheduler/queue"
+# The queue has to be there: KAI leaves the pods of another one pending.
+_KAI_QUEUE = "dynamo"
+_VOLCANO = "volcano"
+_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+SUFFIXES = {"leader": "-ldr", "worker": "-wkr", "main": ""}
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 
 
@@ -40,7 +46,7 @@ class Clique(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """`<component>`, with `-ldr` or `-wkr` where there are several roles."""
-        return f"{self.context.component.name.lower()}{_SUFFIXES[self.pod.role]}"
+        return f"{self.context.component.name.lower()}{SUFFIXES[self.pod.role]}"
 
 
 def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problems: list[Problem]) -> Json:
@@ -60,15 +66,16 @@ def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problem
     if constraint := _topology(graph.other.get("topologyConstraint") or {}, graph):
         template["topologyConstraint"] = constraint
     spec: Json = {"replicas": 1, "template": template}
-    if strategy := _update_strategy(graph, problems):
+    if strategy := graph.annotations.get(_UPDATE_STRATEGY, ""):
         spec["updateStrategy"] = {"type": strategy}
     metadata: Json = {
         "name": set_name(graph, problems),
         "namespace": graph.namespace,
         "labels": {**graph.spec_labels, names.GRAPH_NAME: graph.name},
     }
-    if graph.spec_annotations:
-        metadata["annotations"] = dict(graph.spec_annotations)
+    annotations = {**graph.spec_annotations, **_volcano_queue(graph, cliques[0].context.options)}
+    if annotations:
+        metadata["annotations"] = annotations
     made = {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": metadata, "spec": spec}
     return _overridden(made, graph.other.get("providerOverride") or {})
 
@@ -129,11 +136,14 @@ def _clique(clique: Clique, *, in_group: bool) -> Json:
         "roleName": clique.name,
         "replicas": count,
         "minAvailable": least,
-        "podSpec": template["spec"],
+        "podSpec": {**template["spec"], **_scheduled_by(context, template["spec"])},
     }
     if after := _starts_after(clique):
         spec["startsAfter"] = after
     made: Json = {"name": clique.name, **_metadata(template["metadata"]), "spec": spec}
+    if spec["podSpec"].get("schedulerName") == _KAI and context.options.scheduler == "kai":
+        queue = context.graph.annotations.get(names.KAI_QUEUE) or _KAI_QUEUE
+        made["labels"] = {**made.get("labels", {}), _KAI_QUEUE_LABEL: queue}
     if in_group:
         return made
     component = context.component
@@ -165,7 +175,18 @@ def _starts_after(clique: Clique) -> list[str]:
     context = clique.context
     if context.backend != "trtllm" or context.role.name != "leader":
         return []
-    return [f"{context.component.name.lower()}{_SUFFIXES['worker']}"]
+    return [f"{context.component.name.lower()}{SUFFIXES['worker']}"]
+
+
+def _scheduled_by(context: Context, spec: Mapping[str, Any]) -> Json:
+    """The scheduler that places a gang as one; a user's own choice of another stays."""
+    scheduler = {"": "", "kai": _KAI, "volcano": _VOLCANO}[context.options.scheduler]
+    return {"schedulerName": scheduler} if scheduler and spec.get("schedulerName") in (None, "", scheduler) else {}
+
+
+def _volcano_queue(graph: Graph, options: RenderOptions) -> dict[str, str]:
+    queue = graph.annotations.get(names.VOLCANO_QUEUE)
+    return {_VOLCANO_QUEUE: queue} if queue and options.scheduler == "volcano" else {}
 
 
 def _metadata(template: Mapping[str, Any]) -> Json:
@@ -173,14 +194,18 @@ def _metadata(template: Mapping[str, Any]) -> Json:
 
 
 def _topology(constraint: Mapping[str, Any], graph: Graph) -> Json:
-    """Where the pods have to be close: a component's constraint is in the topology that the graph names."""
+    """Where the pods have to be close: a component's constraint is in the topology that the graph names.
+
+    Grove refuses its older `packDomain` on new objects since v0.1.0-alpha.11 (ai-dynamo/dynamo#11399).
+    """
     if not constraint.get("packDomain"):
         return {}
     topology = (graph.other.get("topologyConstraint") or {}).get("clusterTopologyName")
-    return {**({"topologyName": topology} if topology else {}), "packDomain": constraint["packDomain"]}
+    return {**({"topologyName": topology} if topology else {}), "pack": {"required": constraint["packDomain"]}}
 
 
-def _update_strategy(graph: Graph, problems: list[Problem]) -> str:
+def check_update_strategy(graph: Graph, problems: list[Problem]) -> None:
+    """Add to `problems` a strategy that Grove does not have; it is wrong whoever runs the pods today."""
     strategy = graph.annotations.get(_UPDATE_STRATEGY, "")
     if strategy and strategy not in _UPDATE_STRATEGIES:
         problems.append(
@@ -190,7 +215,6 @@ def _update_strategy(graph: Graph, problems: list[Problem]) -> str:
                 remedy=f"use {' or '.join(_UPDATE_STRATEGIES)}",
             )
         )
-    return strategy
 
 
 def _overridden(made: Json, override: Mapping[str, Any]) -> Json:

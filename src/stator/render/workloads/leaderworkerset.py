@@ -11,6 +11,7 @@ from typing import Any
 
 from stator.render import names
 from stator.render.context import Context
+from stator.render.metadata import workload_annotations
 from stator.render.multinode import RoleName
 from stator.render.workloads.deployment import replicas_of
 
@@ -28,8 +29,8 @@ def leader_worker_set(context: Context, templates: Mapping[RoleName, Json], labe
         "namespace": context.graph.namespace,
         "labels": dict(labels),
     }
-    if context.annotations:
-        metadata["annotations"] = dict(context.annotations)
+    if annotations := workload_annotations(context):
+        metadata["annotations"] = annotations
     replicas = replicas_of(context)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",

@@ -1,0 +1,54 @@
+"""`stator install`: everything a cluster needs to run graphs, as objects to apply."""
+
+from __future__ import annotations
+
+import click
+
+from stator.install.installation import installation
+from stator.install.settings import Settings, checked
+from stator.render.output import to_json, to_yaml
+
+_DEFAULTS = Settings()
+
+
+@click.command()
+@click.option("-n", "--namespace", default=_DEFAULTS.namespace, show_default=True, help="Namespace of the operator.")
+@click.option("--image", default=_DEFAULTS.image, show_default=True, help="Image of the operator.")
+@click.option("--replicas", type=int, default=_DEFAULTS.replicas, show_default=True, help="One of them leads.")
+@click.option("--namespaced", is_flag=True, help="Run the graphs of the operator's own namespace only.")
+@click.option("--no-webhooks", is_flag=True, help="Serve v1beta1 only, and check graphs after they are stored.")
+@click.option(
+    "--reject",
+    multiple=True,
+    metavar="RULE|SEVERITY",
+    help="Refuse graphs with such findings, which are warnings otherwise.",
+)
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+def install(
+    *,
+    namespace: str,
+    image: str,
+    replicas: int,
+    namespaced: bool,
+    no_webhooks: bool,
+    reject: tuple[str, ...],
+    output: str,
+) -> None:
+    """Print what an installation of the operator consists of, to be piped into kubectl apply -f -.
+
+    Custom resource definitions, the namespace, the operator's rights and its Deployment, and the webhooks. Nothing is
+    read from a cluster and nothing is changed. A namespaced installation has no webhooks, since those are the whole
+    cluster's, and no right outside its namespace but to read the definitions.
+    """
+    settings = checked(
+        Settings(
+            namespace=namespace,
+            image=image,
+            replicas=replicas,
+            namespaced=namespaced,
+            webhooks=not no_webhooks,
+            reject=reject,
+        )
+    )
+    objects = installation(settings)
+    click.echo(to_yaml(objects) if output == "yaml" else to_json(objects), nl=False)

@@ -1,0 +1,124 @@
+"""Server-side apply that sends nothing when nothing would change.
+
+What is wanted is compared with what our field manager owns of the live object, by digest. Where the server keeps a
+value in another form the two never become equal; so after an apply the executor remembers what it wanted and what the
+server made of it. As long as the live object still has that, the same wish is fulfilled. This lives in memory only:
+after a start such an object costs one request, which the server answers without a write.
+
+Fields of others are never taken (`force` is off): a conflict is an error that names them. An object that somebody else
+controls, or that exists without us ever having applied it, is refused before any request.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Literal, NamedTuple
+
+from stator.errors import Position, Problem, StatorError
+from stator.kube.client import FIELD_MANAGER, Client
+from stator.kube.ownership import digest, owned_digest
+from stator.kube.resources import Json, Key, Kind, Kinds, key_of
+from stator.kube.store import Entry, controller_of
+
+REMEMBERED = 50_000
+
+Action = Literal["none", "created", "changed", "unchanged"]
+
+
+class OwnershipConflictError(StatorError):
+    """An object of that name exists and is not ours."""
+
+
+class Applied(NamedTuple):
+    """What became of one wanted object. `none`: no request was made; `unchanged`: one, and what we own is the same."""
+
+    action: Action
+    live: Json | None = None
+
+
+class _Memory(NamedTuple):
+    uid: str
+    version: str
+    wanted: bytes
+    owned: bytes
+
+
+class Applier:
+    """Belongs to one field manager, and to one process: two would each remember half."""
+
+    def __init__(
+        self, client: Client, kinds: Kinds, *, manager: str = FIELD_MANAGER, remembered: int = REMEMBERED
+    ) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._manager = manager
+        self._remembered = remembered
+        self._memory: OrderedDict[tuple[Kind, Key], _Memory] = OrderedDict()
+
+    async def apply(self, wanted: Json, entry: Entry | None) -> Applied:
+        """Make the server have `wanted`, given what the cache has of it.
+
+        Raises `OwnershipConflictError`, `FieldConflictError` and every other `ApiError`.
+        """
+        kind = self._kinds.of(wanted)
+        refuse_foreign(wanted, entry)
+        wish = digest(wanted)
+        if entry and not self._needed(kind, key_of(wanted), wish, entry):
+            return Applied("none")
+        live = await self._client.apply(kind, wanted, manager=self._manager)
+        metadata = live["metadata"]
+        memory = _Memory(metadata["uid"], metadata["resourceVersion"], wish, owned_digest(live, self._manager))
+        self._remember((kind, key_of(wanted)), memory)
+        if entry is None or entry.uid != memory.uid:
+            return Applied("created", live)
+        return Applied("unchanged" if entry.owned == memory.owned else "changed", live)
+
+    def needed(self, wanted: Json, entry: Entry | None) -> bool:
+        """Whether `apply` would make a request."""
+        return entry is None or self._needed(self._kinds.of(wanted), key_of(wanted), digest(wanted), entry)
+
+    def _needed(self, kind: Kind, key: Key, wish: bytes, entry: Entry) -> bool:
+        memory = self._memory.get((kind, key))
+        if memory is not None and memory.uid != entry.uid:
+            memory = None
+        if memory is not None and _behind(entry, memory):
+            return memory.wanted != wish  # the cache has not seen our own write yet
+        if entry.owned == wish:
+            self._memory.pop((kind, key), None)
+            return False
+        return memory is None or (memory.wanted, memory.owned) != (wish, entry.owned)
+
+    def _remember(self, key: tuple[Kind, Key], memory: _Memory) -> None:
+        self._memory[key] = memory
+        self._memory.move_to_end(key)
+        if len(self._memory) > self._remembered:
+            self._memory.popitem(last=False)
+
+
+def refuse_foreign(wanted: Json, entry: Entry | None) -> None:
+    """Raise `OwnershipConflictError` when the object exists and belongs to somebody else than `wanted` says."""
+    controller = controller_of(wanted)
+    if entry is None or not controller or entry.controller == controller:
+        return
+    if entry.controller:
+        why = f"it is controlled by the owner with uid {entry.controller}"
+    elif not entry.owned:
+        why = "it was made by somebody else and has no owner"
+    else:
+        return  # ours, orphaned
+    key = key_of(wanted)
+    subject = "/".join(part for part in (str(wanted.get("kind")), key.namespace, key.name) if part)
+    raise OwnershipConflictError(
+        Problem(
+            what=f"{subject} exists already",
+            position=Position(subject),
+            why=why,
+            remedy="delete or rename it, or rename what needs the name",
+        )
+    )
+
+
+def _behind(entry: Entry, memory: _Memory) -> bool:
+    """Whether the cache is older than our last write. Versions that are no numbers are not compared."""
+    known = entry.version.isdecimal() and memory.version.isdecimal()
+    return known and int(entry.version) < int(memory.version)

@@ -1,0 +1,382 @@
+"""The verbs of the API over bytes and dicts: one request each, errors of one family.
+
+Not here: caching (`informer`), deciding whether a write is needed (`apply`), retrying what failed (`queue`). Only what
+the server itself asks to repeat is repeated: 429 and 5xx with `Retry-After`, which say that nothing was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+from yarl import URL
+
+from stator.kube.errors import TOO_MANY_REQUESTS, ApiError, Request, UnauthorizedError, UnreachableError, from_status
+from stator.kube.resources import Json, Kind, key_of
+
+FIELD_MANAGER = "stator"
+PAGE = 500
+# Requests other than watches at one time: what priority and fairness gives one user without queueing, roughly.
+CONCURRENT_REQUESTS = 32
+CONNECT_TIMEOUT = 10.0
+# Admission webhooks may take 30 seconds, the server's own limit is 60.
+REQUEST_TIMEOUT = 65.0
+# Bookmarks come about once a minute: a stream that is silent for longer than two is taken for dead.
+SILENT_WATCH = 150.0
+RETRIES = 6
+LONGEST_RETRY_AFTER = 60.0
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+Patch = Json | list[Json]
+PatchType = Literal["json", "merge", "strategic"]
+WatchType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+
+_PATCH_CONTENT: dict[PatchType, str] = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}
+_APPLY_CONTENT = "application/apply-patch+yaml"
+
+
+class RequestHook(Protocol):
+    """Called once for each answered (or failed: status 0) attempt; `kind` is a plural such as `deployments.apps`."""
+
+    def __call__(self, verb: str, kind: str, status: int, seconds: float) -> None:
+        """Count it; must not raise."""
+
+
+class HeaderSource(Protocol):
+    """Where the `Authorization` header comes from."""
+
+    async def header(self) -> str | None:
+        """The header to send, if any."""
+
+    async def renew(self, refused: str | None) -> str | None:
+        """Another header than the refused one, or `None`."""
+
+
+class Page(NamedTuple):
+    """Some objects of a list, and the resource version a watch can follow on from."""
+
+    items: list[Json]
+    resource_version: str
+
+
+class WatchEvent(Struct, frozen=True):
+    """One line of a watch."""
+
+    type: WatchType
+    object: Json
+
+
+class _Line(Struct):
+    type: str
+    object: Json
+
+
+class Client:
+    """One cluster, one set of credentials. Made by `connection.connect`."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        server: str,
+        credentials: HeaderSource,
+        *,
+        on_request: RequestHook | None = None,
+    ) -> None:
+        self._session = session
+        self._server = server.rstrip("/")
+        self._credentials = credentials
+        self._on_request = on_request
+        self._slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
+
+    async def get(self, kind: Kind, name: str, namespace: str = "", *, subresource: str = "") -> Json:
+        """One object, or one of its subresources (`scale`, `status`)."""
+        return await self._call(_Call("get", "GET", kind, namespace, name, subresource))
+
+    async def get_path(self, path: str) -> Json:
+        """What stands at a path that is no resource: discovery, `/version`."""
+        call = _Call("get", "GET", Kind("", "", path, path.strip("/")), path=path)
+        return await self._call(call)
+
+    async def list(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Page:
+        """All objects of a kind, gathered from its pages."""
+        items: list[Json] = []
+        version = ""
+        async for page in self.pages(kind, namespace, labels=labels, fields=fields):
+            items += page.items
+            version = page.resource_version
+        return Page(items, version)
+
+    async def pages(
+        self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "", limit: int = PAGE
+    ) -> AsyncIterator[Page]:
+        """The pages of a list. Raises `ExpiredError` when the server forgot the list halfway."""
+        parameters = {"limit": str(limit), "labelSelector": labels, "fieldSelector": fields}
+        while True:
+            listed = await self._call(_Call("list", "GET", kind, namespace, parameters=parameters))
+            metadata = listed.get("metadata") or {}
+            yield Page(listed.get("items") or [], str(metadata.get("resourceVersion", "")))
+            if not metadata.get("continue"):
+                return
+            parameters["continue"] = metadata["continue"]
+
+    async def watch(
+        self,
+        kind: Kind,
+        resource_version: str,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        timeout_seconds: int = 600,
+        silence: float = SILENT_WATCH,
+        on_open: Callable[[], None] | None = None,
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """Changes after a resource version, until the server ends the watch.
+
+        Raises `ExpiredError` when the version is too old, at the start or in the stream, and `UnreachableError` when
+        nothing, not even a bookmark, came for `silence` seconds. `on_open` is called when the server has agreed.
+        """
+        parameters = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(timeout_seconds),
+            "labelSelector": labels,
+            "fieldSelector": fields,
+        }
+        call = _Call("watch", "GET", kind, namespace, parameters=parameters)
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
+        response = await self._send(call, limits)
+        try:
+            if on_open:
+                on_open()
+            async for line in _lines(response):
+                yield _event(call.request, line)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise UnreachableError(call.request, _reason(error)) from error
+        finally:
+            response.close()
+
+    async def create(self, kind: Kind, value: Json, *, subresource: str = "", dry_run: bool = False) -> Json:
+        """The created object, or what is created below one (a Pod's `binding`). Raises `AlreadyExistsError`."""
+        namespace, name = key_of(value)
+        parameters = _write(dry_run=dry_run)
+        if subresource:
+            return await self._call(_Call("create", "POST", kind, namespace, name, subresource, parameters, value))
+        return await self._call(_Call("create", "POST", kind, namespace, named=name, parameters=parameters, body=value))
+
+    async def apply(
+        self,
+        kind: Kind,
+        value: Json,
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Json:
+        """Server-side apply. Raises `FieldConflictError` when others own what is set differently and not `force`."""
+        namespace, name = key_of(value)
+        parameters = _write(dry_run=dry_run, manager=manager) | {"force": "true" if force else "false"}
+        call = _Call("apply", "PATCH", kind, namespace, name, subresource, parameters, value, _APPLY_CONTENT)
+        return await self._call(call)
+
+    async def patch(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str,
+        patch: Patch,
+        *,
+        patch_type: PatchType = "merge",
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Json:
+        """The patched object. A JSON patch whose `test` fails raises `InvalidError`."""
+        content = _PATCH_CONTENT[patch_type]
+        parameters = _write(dry_run=dry_run)
+        return await self._call(_Call("patch", "PATCH", kind, namespace, name, subresource, parameters, patch, content))
+
+    async def replace(self, kind: Kind, value: Json, *, subresource: str = "", dry_run: bool = False) -> Json:
+        """The replaced object, or its `status`. Raises `ConflictError` when its `resourceVersion` is not current."""
+        namespace, name = key_of(value)
+        parameters = _write(dry_run=dry_run)
+        return await self._call(_Call("update", "PUT", kind, namespace, name, subresource, parameters, value))
+
+    async def delete(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> Json:
+        """The deleted object or a status. Raises `ConflictError` when the preconditions name another object."""
+        wanted = {"uid": uid, "resourceVersion": resource_version}
+        body: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        if preconditions := {name: value for name, value in wanted.items() if value}:
+            body["preconditions"] = preconditions
+        if grace_seconds is not None:
+            body["gracePeriodSeconds"] = grace_seconds
+        parameters = {"dryRun": "All"} if dry_run else {}
+        return await self._call(_Call("delete", "DELETE", kind, namespace, name, parameters=parameters, body=body))
+
+    async def scale(self, kind: Kind, name: str, namespace: str, replicas: int) -> Json:
+        """The `Scale` after setting its replicas, as `kubectl scale` and a HorizontalPodAutoscaler do."""
+        return await self.patch(kind, name, namespace, {"spec": {"replicas": replicas}}, subresource="scale")
+
+    async def _call(self, call: _Call) -> Json:
+        limits = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+        for attempt in range(RETRIES + 1):
+            try:
+                async with self._slots:
+                    response = await self._send(call, limits)
+                    return await _decode(call.request, response)
+            except ApiError as error:
+                asked = error.status == TOO_MANY_REQUESTS or error.status >= 500  # noqa: PLR2004 # RFC 9110, 15.6
+                if not asked or error.retry_after is None or attempt == RETRIES:
+                    raise
+                wait = min(max(error.retry_after, 0.0), LONGEST_RETRY_AFTER)
+            await asyncio.sleep(wait)
+        raise AssertionError("the loop above returns or raises")
+
+    async def _send(self, call: _Call, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        """A response with a status below 400; with fresh credentials when the old ones were refused."""
+        header = await self._credentials.header()
+        try:
+            return await self._attempt(call, limits, header)
+        except UnauthorizedError:
+            renewed = await self._credentials.renew(header)
+            if renewed is None:
+                raise
+            return await self._attempt(call, limits, renewed)
+
+    async def _attempt(
+        self, call: _Call, limits: aiohttp.ClientTimeout, authorization: str | None
+    ) -> aiohttp.ClientResponse:
+        headers = {"Content-Type": call.content}
+        if authorization:
+            headers["Authorization"] = authorization
+        clock = asyncio.get_running_loop().time
+        start, status = clock(), 0
+        try:
+            response = await self._session.request(
+                call.method,
+                call.url(self._server),
+                data=None if call.body is None else msgspec.json.encode(call.body),
+                headers=headers,
+                timeout=limits,
+                allow_redirects=False,
+            )
+            status = response.status
+            if status < 400:  # noqa: PLR2004 # RFC 9110, section 15: from here on errors
+                return response
+            async with response:
+                body = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise UnreachableError(call.request, _reason(error)) from error
+        finally:
+            if self._on_request:
+                self._on_request(call.verb, str(call.kind), status, clock() - start)
+        raise from_status(
+            call.request, status, _status(body), retry_after=_retry_after(response.headers.get("Retry-After"))
+        )
+
+
+class _Call(NamedTuple):
+    verb: str
+    method: str
+    kind: Kind
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    parameters: Mapping[str, str] = MappingProxyType({})
+    body: Json | Patch | None = None
+    content: str = "application/json"
+    path: str = ""
+    named: str = ""
+
+    @property
+    def request(self) -> Request:
+        return Request(self.verb, self.kind.kind, self.namespace, self.name or self.named)
+
+    def url(self, server: str) -> URL:
+        path = self.path or self.kind.path(self.namespace, quote(self.name, safe=""), self.subresource)
+        query = "&".join(f"{name}={quote(value, safe='')}" for name, value in self.parameters.items() if value)
+        return URL(f"{server}{path}?{query}" if query else f"{server}{path}", encoded=True)
+
+
+def _write(*, dry_run: bool, manager: str = FIELD_MANAGER) -> dict[str, str]:
+    return {"fieldManager": manager, "dryRun": "All" if dry_run else ""}
+
+
+async def _decode(request: Request, response: aiohttp.ClientResponse) -> Json:
+    try:
+        async with response:
+            body = await response.read()
+        value: Json = msgspec.json.decode(body, type=dict[str, Any])
+    except (aiohttp.ClientError, TimeoutError, OSError, msgspec.MsgspecError) as error:
+        raise UnreachableError(request, _reason(error)) from error
+    return value
+
+
+def _status(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds to wait, when the server says so (it sends whole seconds, never a date)."""
+    try:
+        return float(header) if header else None
+    except ValueError:
+        return None
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The lines of a stream, whatever their length. A last line without an end is a broken stream: dropped."""
+    rest = bytearray()
+    async for chunk in response.content.iter_any():
+        rest += chunk
+        *whole, last = rest.split(b"\n")
+        for line in whole:
+            if line:
+                yield bytes(line)
+        rest = last
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def _event(request: Request, line: bytes) -> WatchEvent:
+    try:
+        decoded = _decode_line(line)
+    except msgspec.MsgspecError as error:
+        raise UnreachableError(request, f"a line of the watch is no event: {error}") from error
+    if decoded.type == "ERROR":
+        raise from_status(request, int(decoded.object.get("code") or 500), decoded.object)
+    if decoded.type in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}:
+        return WatchEvent(decoded.type, decoded.object)  # type: ignore[arg-type] # checked on the line above
+    raise UnreachableError(request, f"the watch has an event of type {decoded.type!r}")
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return str(error) or type(error).__name__

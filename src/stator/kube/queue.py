@@ -1,0 +1,168 @@
+"""Keys that wait to be reconciled: each at most once, never two workers on one, failures with growing delays.
+
+The semantics are those of client-go's work queue: a key that is added while it waits is not added again; one that is
+added while it is being worked on waits until that is done. What fails comes back after a delay of its own that doubles,
+and all such retries together pass a token bucket, so that a broken dependency is not hammered by ten thousand objects.
+
+Closing drops what waits: a controller that starts lists everything anyway. It lets running work end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Hashable
+from random import Random
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from stator.kube.backoff import Backoff
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """How failures are retried. `rate` is retries per second of all keys together, after a burst."""
+
+    backoff: Backoff = Backoff(shortest=0.1, longest=300.0)
+    rate: float = 20.0
+    burst: int = 200
+
+
+class QueueClosedError(Exception):
+    """There is no more work; workers end on it."""
+
+
+class Queue(Generic[K]):
+    """Belongs to one event loop."""
+
+    def __init__(self, *, limits: Limits = Limits(), random: Random | None = None) -> None:  # noqa: B008 # frozen
+        self._limits = limits
+        self._random = random or Random()  # noqa: S311 # spreads retries, guards nothing
+        self._ready: deque[K] = deque()
+        self._since: dict[K, float] = {}  # every key that waits in `_ready` or for its running work, and since when
+        self._running: set[K] = set()
+        self._timers: dict[K, asyncio.TimerHandle] = {}
+        self._failures: dict[K, int] = {}
+        self._tokens = float(limits.burst)
+        self._tokens_at = 0.0
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closed = False
+
+    def __len__(self) -> int:
+        """How many keys could be worked on now."""
+        return len(self._ready)
+
+    @property
+    def delayed(self) -> int:
+        """How many keys wait for a time to come."""
+        return len(self._timers)
+
+    def add(self, key: K) -> None:
+        """Work on a key as soon as a worker is free; a delay it waits for is over."""
+        if self._closed:
+            return
+        timer = self._timers.pop(key, None)
+        if timer:
+            timer.cancel()
+        if key in self._since:
+            return
+        self._since[key] = self._now()
+        if key not in self._running:
+            self._offer(key)
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Work on a key after a delay; of two delays the one that ends first counts."""
+        if self._closed or key in self._since:
+            return
+        loop = asyncio.get_running_loop()
+        timer = self._timers.get(key)
+        if timer:
+            if timer.when() <= loop.time() + seconds:
+                return
+            timer.cancel()
+        self._timers[key] = loop.call_later(max(seconds, 0.0), self._due, key)
+
+    def retry(self, key: K) -> float:
+        """Work on a key again after it failed; the seconds until then."""
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = max(self._limits.backoff.delay(failures, self._random), self._take_token())
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: K) -> None:
+        """A key succeeded: its next failure is the first again."""
+        self._failures.pop(key, None)
+
+    async def get(self) -> tuple[K, float]:
+        """The next key, now running until `done`, and how many seconds it waited. Raises `QueueClosedError`."""
+        while not self._ready:
+            if self._closed:
+                raise QueueClosedError
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if waiter.done() and not waiter.cancelled():
+                    self._wake_one()  # the key this worker was woken for is another's now
+                raise
+            finally:
+                if not waiter.done() or waiter.cancelled():
+                    self._waiters.remove(waiter)
+        key = self._ready.popleft()
+        self._running.add(key)
+        self._idle.clear()
+        return key, self._now() - self._since.pop(key)
+
+    def done(self, key: K) -> None:
+        """A worker has finished with a key; if it was added meanwhile, it is next in line."""
+        self._running.discard(key)
+        if key in self._since:
+            self._offer(key)
+        if not self._running:
+            self._idle.set()
+
+    def close(self) -> None:
+        """Hand out nothing more. What runs may end: `wait_idle`."""
+        self._closed = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._ready.clear()
+        self._since.clear()
+        while self._waiters:
+            self._wake_one()
+
+    async def wait_idle(self) -> None:
+        """Return when no key is being worked on."""
+        await self._idle.wait()
+
+    def _due(self, key: K) -> None:
+        del self._timers[key]
+        self.add(key)
+
+    def _offer(self, key: K) -> None:
+        self._ready.append(key)
+        self._wake_one()
+
+    def _wake_one(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _take_token(self) -> float:
+        """Seconds until the bucket has a token for one more retry; takes it."""
+        now = self._now()
+        limits = self._limits
+        self._tokens = min(self._tokens + (now - self._tokens_at) * limits.rate, float(limits.burst)) - 1.0
+        self._tokens_at = now
+        return max(0.0, -self._tokens / limits.rate)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,151 @@
+"""What an informer knows: projections of objects as bytes, found by key and by index.
+
+Bytes and not trees, because a decoded object takes ten times the memory; each read decodes anew, so nobody can change
+what others read. A projection is what reconcilers look at: a change of anything else is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from stator.kube.ownership import owned_digest
+from stator.kube.resources import Json, Key, key_of
+
+Projection = Callable[[Json], Json]
+Index = Callable[[Json], Iterable[str]]
+
+OWNER = "owner"  # the index every store has: uids of owner references
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Json).decode
+
+
+class Entry(NamedTuple):
+    """An object as it is kept. `owned` is the digest of what our field manager has applied, empty when nothing."""
+
+    uid: str
+    version: str
+    owned: bytes
+    controller: str
+    body: bytes
+
+    def decode(self) -> Json:
+        """The projection, with the resource version it was read at."""
+        value: Json = _decode(self.body)
+        value["metadata"]["resourceVersion"] = self.version
+        return value
+
+
+class Change(NamedTuple):
+    """What a store had, and has, under a key. One of the two may be missing."""
+
+    key: Key
+    before: Entry | None
+    after: Entry | None
+
+    @property
+    def matters(self) -> bool:
+        """Whether anything that reconcilers read is different."""
+        before, after = self.before, self.after
+        if before is None or after is None:
+            return before is not after
+        return (before.uid, before.owned, before.body) != (after.uid, after.owned, after.body)
+
+
+class Store:
+    """Objects of one kind. Not shared between threads."""
+
+    def __init__(
+        self, *, project: Projection | None = None, manager: str = "", indexes: Mapping[str, Index] | None = None
+    ) -> None:
+        self._project = project
+        self._manager = manager
+        self._functions: dict[str, Index] = {OWNER: _owners, **(indexes or {})}
+        self._entries: dict[Key, Entry] = {}
+        self._indexed: dict[str, dict[str, set[Key]]] = {name: {} for name in self._functions}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(tuple(self._entries))
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._entries
+
+    def entry(self, key: Key) -> Entry | None:
+        """What is kept under a key, undecoded."""
+        return self._entries.get(key)
+
+    def get(self, key: Key) -> Json | None:
+        """The projection of an object, the caller's own to change."""
+        entry = self._entries.get(key)
+        return entry.decode() if entry else None
+
+    def find(self, index: str, value: str) -> list[Json]:
+        """Projections of all objects with a value in an index, ordered by key."""
+        return [self._entries[key].decode() for key in self.find_keys(index, value)]
+
+    def find_keys(self, index: str, value: str) -> list[Key]:
+        """Keys of all objects with a value in an index, ordered."""
+        return sorted(self._indexed[index].get(value, ()))
+
+    def holds(self, value: Json) -> bool:
+        """Whether exactly this version of the object is kept already."""
+        entry, metadata = self._entries.get(key_of(value)), value["metadata"]
+        return bool(entry and entry.uid == metadata.get("uid") and entry.version == metadata.get("resourceVersion"))
+
+    def put(self, value: Json) -> Change:
+        """Keep a projection of an object that was read from the server. May change the given value."""
+        key, metadata = key_of(value), value["metadata"]
+        owned = owned_digest(value, self._manager) if self._manager else b""
+        projected = self._project(value) if self._project else value
+        kept = {**projected, "metadata": {**projected["metadata"]}}
+        kept["metadata"].pop("managedFields", None)
+        kept["metadata"].pop("resourceVersion", None)
+        entry = Entry(
+            metadata.get("uid") or "",
+            metadata.get("resourceVersion") or "",
+            owned,
+            controller_of(value),
+            _encode(kept),
+        )
+        before = self._entries.get(key)
+        if before is None or before.body != entry.body:
+            if before is not None:
+                self._unindex(key, before)
+            for name, function in self._functions.items():
+                for each in function(kept):
+                    self._indexed[name].setdefault(each, set()).add(key)
+        self._entries[key] = entry
+        return Change(key, before, entry)
+
+    def remove(self, key: Key) -> Change:
+        """Forget an object."""
+        before = self._entries.pop(key, None)
+        if before is not None:
+            self._unindex(key, before)
+        return Change(key, before, None)
+
+    def _unindex(self, key: Key, entry: Entry) -> None:
+        value = _decode(entry.body)
+        for name, function in self._functions.items():
+            index = self._indexed[name]
+            for each in function(value):
+                keys = index.get(each)
+                if keys is not None:
+                    keys.discard(key)
+                    if not keys:
+                        del index[each]
+
+
+def controller_of(value: Json) -> str:
+    """The uid of the owner reference that controls an object, or nothing."""
+    references = value["metadata"].get("ownerReferences") or ()
+    return next((str(reference["uid"]) for reference in references if reference.get("controller")), "")
+
+
+def _owners(value: Json) -> list[str]:
+    return [str(reference["uid"]) for reference in value["metadata"].get("ownerReferences") or ()]

@@ -1,0 +1,97 @@
+"""What the operator knows of the cluster: an informer per kind, holding what reconcilers read and no more.
+
+Graphs, components and adapters are kept whole, but for `managedFields`. Of everything else a `Child` is kept. An
+object of somebody else is a few words: enough to know that its name is taken.
+
+ConfigMaps alone are followed by label: there are many, and large ones. Whether a name is taken is asked before one is
+made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from stator.kube.client import Client
+from stator.kube.informer import Informer, Scope
+from stator.kube.ownership import extract
+from stator.kube.resources import CONFIG_MAP, Key, Kind
+from stator.kube.store import OWNER, Entry
+from stator.operator import kinds
+from stator.operator.components.observed import Child, child_of
+from stator.operator.options import FIELD_MANAGER
+from stator.render import names
+
+Json = dict[str, Any]
+
+# Kinds of which only the objects with the graph's label are followed.
+BY_LABEL = frozenset({CONFIG_MAP})
+# Kinds that others make, and that are read as they are.
+_WHOLE = frozenset({*kinds.OWN, kinds.POD_CLIQUE, kinds.SCALING_GROUP})
+
+
+class Caches:
+    """One informer per kind, in one namespace or (`""`) in all."""
+
+    def __init__(self, client: Client, followed: Iterable[Kind], namespace: str = "") -> None:
+        """Follow these kinds; nothing runs yet."""
+        self.informers: Mapping[Kind, Informer] = {
+            kind: Informer(
+                client,
+                kind,
+                scope=Scope(namespace=namespace, labels=names.GRAPH_NAME if kind in BY_LABEL else ""),
+                project=whole if kind in _WHOLE else as_child,
+                manager=FIELD_MANAGER,
+            )
+            for kind in followed
+        }
+
+    def __contains__(self, kind: Kind) -> bool:
+        """Whether the kind is followed."""
+        return kind in self.informers
+
+    def get(self, kind: Kind, key: Key) -> Json | None:
+        """An object of a kind that is kept whole."""
+        return self.informers[kind].store.get(key)
+
+    def child(self, kind: Kind, key: Key) -> Child | None:
+        """An object of any kind as a child; None if it is not there, or not followed."""
+        entry = self.informers[kind].store.entry(key) if kind in self.informers else None
+        return _child(entry) if entry else None
+
+    def owned(self, uid: str, among: Iterable[Kind]) -> tuple[Child, ...]:
+        """The objects of these kinds that name an owner."""
+        stores = (self.informers[kind].store for kind in among if kind in self.informers)
+        entries = (store.entry(key) for store in stores for key in store.find_keys(OWNER, uid))
+        return tuple(_child(entry) for entry in entries if entry)
+
+    def whole(self, kind: Kind, uid: str) -> tuple[Json, ...]:
+        """The same of one kind that is kept whole."""
+        return tuple(self.informers[kind].store.find(OWNER, uid)) if kind in self.informers else ()
+
+
+def whole(live: Json) -> Json:
+    """The object without its `managedFields`; the fields that only humans read are gone too."""
+    metadata = {key: value for key, value in live["metadata"].items() if key not in ("managedFields", "selfLink")}
+    return {**live, "metadata": metadata}
+
+
+def as_child(live: Json) -> Json:
+    """What is kept of an object that is made for a graph, or could be: its child, and what leads to its owner."""
+    metadata = live["metadata"]
+    child = child_of(live, extract(live, FIELD_MANAGER) or {})
+    if not child.applied:
+        child = msgspec.structs.replace(child, status={}, templates={})
+    kept = {key: metadata[key] for key in ("namespace", "name", "uid", "ownerReferences") if key in metadata}
+    if graph := (metadata.get("labels") or {}).get(names.GRAPH_NAME):
+        kept["labels"] = {names.GRAPH_NAME: graph}
+    return {"metadata": kept, "child": msgspec.to_builtins(child)}
+
+
+def _child(entry: Entry) -> Child:
+    value = entry.decode()
+    if "child" in value:
+        return msgspec.convert(value["child"], Child)
+    return msgspec.structs.replace(child_of(value, {}), applied=bool(entry.owned))

@@ -1,0 +1,121 @@
+"""Which changes lead to which passes: the controllers of all kinds, over one set of caches.
+
+A pass is over the object that owns what changed. Whatever a status is computed from is followed here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from stator.kube.apply import Applier
+from stator.kube.client import Client
+from stator.kube.controller import Controller
+from stator.kube.informer import Mapper
+from stator.kube.resources import Key, Kind
+from stator.operator import kinds
+from stator.operator.caches import Caches
+from stator.operator.execute import Driver, Recorder, Writes
+from stator.operator.kinds import KINDS
+from stator.operator.metrics import Metrics
+from stator.operator.options import FIELD_MANAGER
+from stator.operator.plan import Json
+from stator.operator.reconcilers import MADE_OF_COMPONENTS, Components
+from stator.operator.settings import Settings
+
+
+class Controllers(msgspec.Struct, frozen=True):
+    """The controllers, and the caches they read. Every controller has the kind whose objects it passes over."""
+
+    caches: Caches
+    controllers: tuple[tuple[Kind, Controller], ...]
+
+    async def follow(self) -> None:
+        """Keep the caches up to date until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in self.caches.informers.values():
+                group.create_task(informer.run(), name=f"informer {informer.kind}")
+
+    async def work(self, resync: float) -> None:
+        """Reconcile until cancelled, and look at everything again every `resync` seconds."""
+        async with asyncio.TaskGroup() as group:
+            for _, controller in self.controllers:
+                group.create_task(controller.run(), name=f"controller {controller.name}")
+            group.create_task(self._resync(resync), name="resync")
+
+    @property
+    def unsynced(self) -> tuple[Kind, ...]:
+        """The kinds whose caches are not in sync yet."""
+        return tuple(kind for kind, informer in self.caches.informers.items() if not informer.synced.is_set())
+
+    async def _resync(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            for kind, controller in self.controllers:
+                for key in self.caches.informers[kind].store:
+                    controller.queue.add(key)
+
+
+def controllers(
+    client: Client,
+    settings: Settings,
+    installed: Iterable[Kind],
+    *,
+    metrics: Metrics,
+    recorder: Recorder,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Controllers:
+    """Everything that follows and reconciles, for a cluster that has these kinds; nothing runs yet."""
+    optional = [kind for kind in kinds.OPTIONAL if kind in set(installed)]
+    options = msgspec.structs.replace(settings.options, installed=frozenset(kind.kind for kind in optional))
+    caches = Caches(client, (*kinds.OWN, *kinds.MADE, *optional), settings.namespace)
+    writes = Writes(
+        client=client,
+        applier=Applier(client, KINDS, manager=FIELD_MANAGER),
+        caches=caches,
+        recorder=recorder,
+        metrics=metrics,
+        now=now,
+    )
+    made = [(kinds.COMPONENT, _components(Driver(Components(caches, options), writes), caches, settings.workers))]
+    for kind, controller in made:
+        metrics.watch(kind.kind, depth=controller.queue.__len__)
+    for kind in caches.informers:
+        metrics.watch(kind.kind, lag=_lag(caches, kind))
+    return Controllers(caches, tuple(made))
+
+
+def _components(driver: Driver[object], caches: Caches, workers: int) -> Controller:
+    controller = Controller(kinds.COMPONENT.kind, driver, workers=workers)
+    controller.follow(caches.informers[kinds.COMPONENT])
+    for kind in MADE_OF_COMPONENTS:
+        if kind in caches:
+            controller.follow(caches.informers[kind], owners(kinds.COMPONENT))
+    return controller
+
+
+def owners(kind: Kind) -> Mapper:
+    """To the controller of an object, if it is of this kind."""
+
+    def mapper(value: Json) -> Sequence[Key]:
+        metadata = value["metadata"]
+        return [
+            Key(metadata.get("namespace", ""), reference["name"])
+            for reference in metadata.get("ownerReferences") or ()
+            if reference.get("controller") and reference["kind"] == kind.kind
+        ]
+
+    return mapper
+
+
+def _lag(caches: Caches, kind: Kind) -> Callable[[], float]:
+    informer = caches.informers[kind]
+
+    def lag() -> float:
+        now = asyncio.get_running_loop().time()
+        return now - informer.alive_at if informer.alive_at is not None else now
+
+    return lag

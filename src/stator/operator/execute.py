@@ -1,0 +1,301 @@
+"""Carries out what reconcilers plan: the one place where the operator writes.
+
+A pass observes, plans, and applies what differs. What a write was answered with is taken into the caches at once, and
+the pass observes and plans again: so a status is never computed from what was there before a write. Only a pass that
+has nothing left to apply writes the status, if it differs, and tells the events of that change.
+
+What the API server refuses, and a person has to settle, becomes a condition (`_REFUSALS`). Everything else that goes
+wrong leaves the status alone, and the pass is repeated after a growing delay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from uuid import uuid4
+
+import msgspec
+
+from stator.errors import StatorError
+from stator.kube.apply import Applier, OwnershipConflictError
+from stator.kube.client import Client
+from stator.kube.errors import (
+    ApiError,
+    BadRequestError,
+    ConflictError,
+    FieldConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+)
+from stator.kube.ownership import digest
+from stator.kube.resources import Key, Kind, key_of
+from stator.kube.store import Entry, Store
+from stator.operator.caches import BY_LABEL, Caches
+from stator.operator.components.status import Trouble, TroubleReason
+from stator.operator.kinds import KINDS, named
+from stator.operator.log import bound, logger
+from stator.operator.metrics import Judgement, Metrics, Result
+from stator.operator.options import FIELD_MANAGER
+from stator.operator.plan import Deletion, Event, Json, Patch, Plan
+
+# What is written differs from what was read after one round; after three it differs because somebody writes too.
+_ROUNDS = 4
+_UNSETTLED = 5.0
+_STATUSES = 50_000
+
+
+class _Refusal(NamedTuple):
+    """How an exception of a write is told, and in how many seconds it is tried again without any change."""
+
+    error: type[StatorError]
+    reason: TroubleReason
+    requeue: float
+
+
+_REFUSALS = (
+    _Refusal(OwnershipConflictError, "OwnershipConflict", 60.0),
+    _Refusal(FieldConflictError, "FieldConflict", 60.0),
+    _Refusal(InvalidError, "Refused", 300.0),
+    _Refusal(BadRequestError, "Refused", 300.0),
+    _Refusal(ForbiddenError, "Forbidden", 60.0),
+    _Refusal(NotFoundError, "NotInstalled", 60.0),
+)
+
+Observed = TypeVar("Observed")
+
+
+class Reconciler(Protocol[Observed]):
+    """One kind's reconciler and how it observes. Only `observe` may ask the API server."""
+
+    kind: Kind
+
+    async def observe(self, key: Key) -> Observed | None:
+        """What there is; None if the object is gone."""
+
+    def subject(self, observed: Observed) -> Json:
+        """The reconciled object."""
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        """One pass."""
+
+    def failed(self, observed: Observed, trouble: Trouble, now: datetime) -> Plan:
+        """What to say of a pass that could not do its work."""
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    async def record(self, subject: Json, event: Event) -> None:
+        """Tell one event about an object. Must not raise."""
+
+
+class Writes(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that carrying out a plan takes."""
+
+    client: Client
+    applier: Applier
+    caches: Caches
+    recorder: Recorder
+    metrics: Metrics
+    now: Callable[[], datetime]
+
+
+class Driver(Generic[Observed]):
+    """The passes over the objects of one kind: `await driver(key)`, the seconds until the next look or None."""
+
+    def __init__(self, reconciler: Reconciler[Observed], writes: Writes) -> None:
+        self._reconciler = reconciler
+        self._writes = writes
+        self._statuses: OrderedDict[Key, tuple[str, bytes, bytes]] = OrderedDict()
+        self._log = logger(__name__)
+
+    async def __call__(self, key: Key) -> float | None:
+        """One pass. Raises what is to be repeated."""
+        kind = self._reconciler.kind.kind
+        clock = asyncio.get_running_loop().time
+        start, result = clock(), _Outcome()
+        with bound(kind=kind, object=str(key), reconcile=uuid4().hex[:8]):
+            try:
+                again = await self._pass(key, result)
+            except ApiError:
+                result.value = "retried"
+                raise
+            except BaseException:
+                result.value = "failed"
+                raise
+            finally:
+                self._writes.metrics.reconciled(kind, result.value, clock() - start)
+        return again
+
+    async def _pass(self, key: Key, result: _Outcome) -> float | None:
+        deleted: set[str] = set()
+        for _ in range(_ROUNDS):
+            observed = await self._reconciler.observe(key)
+            if observed is None:
+                self._forget(key)
+                return None
+            plan = self._reconciler.plan(observed, self._writes.now())
+            refused, changed = await self._apply(plan)
+            for patch in plan.patch:
+                await self._patch(patch)
+                result.changed()
+            for deletion in plan.delete:
+                if deletion.uid not in deleted:
+                    deleted.add(deletion.uid)
+                    await self._delete(deletion)
+                    result.changed()
+            if changed:
+                result.changed()
+            if refused:
+                return await self._refused(observed, refused, result)
+            if not changed:
+                await self._say(observed, plan, result)
+                return plan.requeue_after
+        # Somebody else writes the same objects: let others have their turn before the next attempt.
+        self._log.warning("does not settle", rounds=_ROUNDS)
+        return _UNSETTLED
+
+    async def _apply(self, plan: Plan) -> tuple[list[StatorError], bool]:
+        """Apply what differs. What is refused does not hold up the rest."""
+        refused: list[StatorError] = []
+        changed = False
+        for item in plan.apply:
+            kind, key = KINDS.of(item), key_of(item)
+            try:
+                applied = await self._writes.applier.apply(item, await self._entry(kind, key))
+            except tuple(refusal.error for refusal in _REFUSALS) as error:
+                refused.append(error)
+                continue
+            if applied.live is not None:
+                self._saw(kind, applied.live)
+            if applied.action in ("created", "changed"):
+                changed = True
+                self._log.info(applied.action, target=f"{kind.kind}/{key.name}")
+        return refused, changed
+
+    async def _entry(self, kind: Kind, key: Key) -> Entry | None:
+        """What the cache has of an object; where it does not follow all of them, the server is asked."""
+        informer = self._writes.caches.informers.get(kind)
+        found = informer.store.entry(key) if informer else None
+        if found is not None or (informer and kind not in BY_LABEL):
+            return found
+        try:
+            live = await self._writes.client.get(kind, key.name, key.namespace)
+        except NotFoundError:
+            return None
+        return Store(manager=FIELD_MANAGER).put(live).after
+
+    async def _patch(self, patch: Patch) -> None:
+        kind = named(patch.kind)
+        operations = list(patch.operations)
+        live = await self._writes.client.patch(kind, patch.name, patch.namespace, operations, patch_type="json")
+        self._saw(kind, live)
+        self._log.info("patched", target=f"{kind.kind}/{patch.name}")
+
+    async def _delete(self, deletion: Deletion) -> None:
+        kind = named(deletion.kind)
+        try:
+            await self._writes.client.delete(
+                kind, deletion.name, deletion.namespace, uid=deletion.uid, propagation=deletion.propagation
+            )
+        except (NotFoundError, ConflictError):
+            return  # gone already, or another object of that name
+        self._log.info("deleted", target=f"{kind.kind}/{deletion.name}")
+
+    async def _refused(self, observed: Observed, errors: list[StatorError], result: _Outcome) -> float | None:
+        """Say what was refused; the delay is the shortest of theirs."""
+        errors = [error for error in errors if not _is_terminating(error)]
+        if not errors:
+            return None  # the namespace is being deleted, and this object with it
+        refusals = [next(row for row in _REFUSALS if isinstance(error, row.error)) for error in errors]
+        message = "; ".join(dict.fromkeys(_told(error) for error in errors))
+        trouble = Trouble(refusals[0].reason, message)
+        self._log.warning("refused", reason=trouble.reason, message=message)
+        await self._say(observed, self._reconciler.failed(observed, trouble, self._writes.now()), result)
+        result.value = "refused"
+        return min(refusal.requeue for refusal in refusals)
+
+    async def _say(self, observed: Observed, plan: Plan, result: _Outcome) -> None:
+        """Write the status if it differs, then tell what is new."""
+        if plan.status is None:
+            return
+        subject = self._reconciler.subject(observed)
+        key = key_of(subject)
+        self._writes.metrics.judged((self._reconciler.kind.kind, key), judgement(plan.status))
+        if not self._differs(subject, plan.status):
+            return
+        metadata = subject["metadata"]
+        value = {
+            "apiVersion": self._reconciler.kind.api_version,
+            "kind": self._reconciler.kind.kind,
+            "metadata": {"name": key.name, "namespace": key.namespace, "uid": metadata["uid"]},
+            "status": plan.status,
+        }
+        try:
+            # The status is this operator's alone: what somebody else put there is not carried.
+            live = await self._writes.client.apply(
+                self._reconciler.kind, value, manager=FIELD_MANAGER, force=True, subresource="status"
+            )
+        except NotFoundError:
+            return
+        self._statuses[key] = (metadata["uid"], digest(plan.status), digest(live.get("status") or {}))
+        self._statuses.move_to_end(key)
+        if len(self._statuses) > _STATUSES:
+            self._statuses.popitem(last=False)
+        self._saw(self._reconciler.kind, live)
+        result.changed()
+        for event in plan.events:
+            await self._writes.recorder.record(subject, event)
+
+    def _differs(self, subject: Json, status: Json) -> bool:
+        """Whether the status has to be written: the server may have kept it in another form than it was sent in."""
+        wanted, there = digest(status), digest(subject.get("status") or {})
+        return wanted != there and self._statuses.get(key_of(subject)) != (subject["metadata"]["uid"], wanted, there)
+
+    def _saw(self, kind: Kind, live: Json) -> None:
+        if informer := self._writes.caches.informers.get(kind):
+            informer.saw(live)
+
+    def _forget(self, key: Key) -> None:
+        self._statuses.pop(key, None)
+        self._writes.metrics.judged((self._reconciler.kind.kind, key), None)
+
+
+class _Outcome:
+    """What came of a pass so far."""
+
+    def __init__(self) -> None:
+        self.value: Result = "unchanged"
+
+    def changed(self) -> None:
+        self.value = "changed"
+
+
+def judgement(status: Json) -> Judgement:
+    """What the rules say in a status: of a component, or of a graph whose components have no status of their own."""
+    parts: list[Any] = [status.get("component") or {}]
+    parts += [
+        part for part in (status.get("components") or {}).values() if "PodClique" in part.get("componentKind", "")
+    ]
+    return Judgement(
+        findings=frozenset((item["rule"], item["severity"]) for part in parts for item in part.get("findings") or ()),
+        repairs=frozenset(rule for part in parts for rule in part.get("repairs") or ()),
+    )
+
+
+def _is_terminating(error: StatorError) -> bool:
+    causes = error.details.get("causes") or () if isinstance(error, ForbiddenError) else ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+
+
+def _told(error: StatorError) -> str:
+    """The error as a condition's message has it: what, and who or which field."""
+    if isinstance(error, FieldConflictError):
+        owners = ", ".join(f"{item.field} is set by {item.manager}" for item in error.conflicts)
+        return f"{error.request.subject}: {owners or error.message}"
+    [problem] = error.problems
+    return ": ".join(part for part in (problem.what, problem.why) if part)

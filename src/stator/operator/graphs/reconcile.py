@@ -1,0 +1,67 @@
+"""One graph: DynamoGraphDeployment and what exists of it -> what to apply, to delete, and to say."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from stator.errors import InvalidInputError
+from stator.model import load_objects
+from stator.operator.components.status import Trouble
+from stator.operator.graphs.cliques import plan_cliques
+from stator.operator.graphs.components import plan_components
+from stator.operator.graphs.observed import Json, Observed
+from stator.operator.graphs.provider import CLIQUE_SET, chosen, recorded
+from stator.operator.graphs.records import annotated
+from stator.operator.graphs.status import events_of, failed_status
+from stator.operator.options import OperatorOptions
+from stator.operator.plan import Plan
+from stator.operator.problems import in_one_line
+from stator.render import render_graph
+
+_RETRY_NOT_INSTALLED = 60.0
+
+
+def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Plan:
+    """Plan one pass. A graph that is being deleted is left to the garbage collector: nothing is made anew.
+
+    A graph without a record of its provider gets that and nothing else; recording it brings the next pass.
+    """
+    if "deletionTimestamp" in observed.graph["metadata"]:
+        return Plan()
+    provider = "grove" if CLIQUE_SET in options.installed else "component"
+    options = msgspec.structs.replace(options, render=msgspec.structs.replace(options.render, provider=provider))
+    try:
+        [graph] = load_objects([observed.graph]).graphs
+        manifest = render_graph(graph, options.render)
+    except InvalidInputError as error:
+        return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
+    if not recorded(observed):
+        choice = chosen(observed, options)
+        if isinstance(choice, Trouble):
+            return failed(observed, choice, now)
+        return Plan(apply=(annotated(observed, options, provider=choice, generation=""),))
+    planned = plan_cliques if manifest.provider == "grove" else plan_components
+    plan, generation = planned(observed, graph, manifest, options, now)
+    own = annotated(observed, options, provider=manifest.provider, generation=generation)
+    missing = any(item["reason"] == "NotInstalled" for item in (plan.status or {})["conditions"])
+    return msgspec.structs.replace(
+        plan,
+        apply=(*_records(observed, own), *plan.apply),
+        requeue_after=_RETRY_NOT_INSTALLED if missing else None,
+    )
+
+
+def failed(observed: Observed, trouble: Trouble, now: datetime) -> Plan:
+    """The plan of a pass that could not do its work: it says so, and touches nothing."""
+    if "deletionTimestamp" in observed.graph["metadata"]:
+        return Plan()
+    status = failed_status(observed, trouble, now)
+    return Plan(status=status, events=events_of(observed, status))
+
+
+def _records(observed: Observed, own: Json) -> tuple[Json, ...]:
+    """The graph's own document, where it says something new."""
+    wanted = own["metadata"]["annotations"].items()
+    return () if all(observed.annotations.get(key) == value for key, value in wanted) else (own,)

@@ -1,0 +1,60 @@
+"""The kinds that the operator reads and writes besides the built-in ones."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stator.kube.resources import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    INGRESS,
+    PERSISTENT_VOLUME_CLAIM,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    Kind,
+    Kinds,
+)
+from stator.model.identity import GROUP
+
+GRAPH: Final = Kind(GROUP, "v1beta1", "DynamoGraphDeployment", "dynamographdeployments")
+COMPONENT: Final = Kind(GROUP, "v1beta1", "DynamoComponentDeployment", "dynamocomponentdeployments")
+ADAPTER: Final = Kind(GROUP, "v1beta1", "DynamoGraphDeploymentScalingAdapter", "dynamographdeploymentscalingadapters")
+LEADER_WORKER_SET: Final = Kind("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets")
+POD_CLIQUE_SET: Final = Kind("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets")
+POD_CLIQUE: Final = Kind("grove.io", "v1alpha1", "PodClique", "podcliques")
+SCALING_GROUP: Final = Kind("grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups")
+VIRTUAL_SERVICE: Final = Kind("networking.istio.io", "v1", "VirtualService", "virtualservices")
+INFERENCE_POOL: Final = Kind("inference.networking.k8s.io", "v1", "InferencePool", "inferencepools")
+
+OWN: Final = (GRAPH, COMPONENT, ADAPTER)
+# Kinds of other projects: used where a cluster has them.
+OPTIONAL: Final = (
+    LEADER_WORKER_SET,
+    POD_CLIQUE_SET,
+    POD_CLIQUE,
+    SCALING_GROUP,
+    VIRTUAL_SERVICE,
+    INFERENCE_POOL,
+)
+GROVE: Final = (POD_CLIQUE_SET, POD_CLIQUE, SCALING_GROUP)
+# What graphs and components are made into, in every cluster.
+MADE: Final = (
+    DEPLOYMENT,
+    SERVICE,
+    CONFIG_MAP,
+    SERVICE_ACCOUNT,
+    ROLE,
+    ROLE_BINDING,
+    INGRESS,
+    PERSISTENT_VOLUME_CLAIM,
+)
+KINDS: Final = Kinds(*OWN, *OPTIONAL)
+
+_BY_NAME = {kind.kind: kind for kind in (*OWN, *OPTIONAL, *MADE)}
+
+
+def named(name: str) -> Kind:
+    """The kind that plans call by this name."""
+    return _BY_NAME[name]

@@ -1,0 +1,40 @@
+"""How an operator process runs: which cluster and namespaces, who leads, what it serves, how many passes at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from stator.operator.log import Format, Level
+from stator.operator.names import LEASE
+from stator.operator.options import OperatorOptions
+
+# A slow look at every object although nothing was seen to change: what a lost event hid is found then.
+RESYNC_SECONDS = 600.0
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of `stator operator run`.
+
+    `kubeconfig` None takes $KUBECONFIG, the account of the pod, or `~/.kube/config`; `namespace` `""` is the whole
+    cluster. `own_namespace` holds the Lease and the webhooks' certificates, `""` for the pod's own. A port of 0 serves
+    nothing. `webhook_hosts` are the names under which the API server calls, empty for the Service of an installation;
+    `reject` holds rule ids and severities of findings that admission refuses. Times are in seconds.
+    """
+
+    options: OperatorOptions = OperatorOptions()
+    kubeconfig: Path | None = None
+    namespace: str = ""
+    leader_elect: bool = True
+    lease_name: str = LEASE
+    own_namespace: str = ""
+    metrics_host: str = "0.0.0.0"  # noqa: S104 (a kubelet and Prometheus come from other machines)
+    metrics_port: int = 8080
+    webhook_port: int = 0
+    webhook_hosts: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    workers: int = 4
+    resync: float = RESYNC_SECONDS
+    log_format: Format = "json"
+    log_level: Level = "info"
