@@ -37,6 +37,8 @@ class Running:
         self.policy = policy
         self.port = 0
         self._server = server
+
+    def _prepare(self) -> None:
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
@@ -45,6 +47,7 @@ class Running:
 
     def start(self) -> None:
         """Start, install the configurations that lead here, and wait until the API server trusts the certificate."""
+        self._prepare()
         self._thread.start()
         if not self._ready.wait(60) or self._failure is not None:
             raise RuntimeError("the webhooks did not become Ready") from self._failure
@@ -53,6 +56,15 @@ class Running:
         """Stop and leave the configurations behind: what a cluster is like while its operator is down."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """While no operator runs."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
     def _run(self) -> None:
         try:
@@ -72,6 +84,8 @@ class Running:
             await served.established.wait()
             self._ready.set()
             await self._stop.wait()
+        # TLS connections say goodbye in the loop's next turns.
+        await asyncio.sleep(0.1)
 
 
 def configurations(port: int) -> list[Json]:

@@ -27,7 +27,9 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What a rule says in one outcome. All texts but `severity` may hold `$placeholders`.
 
     `severity` is that of a certain outcome nobody repairs. `fix` is the piece of manifest that mends it, `repair`
-    says what a repair changes and is there for exactly the outcomes that have one.
+    says what a repair changes and is there for exactly the outcomes that have one. `safe` says that an edit of this
+    outcome changes nothing that works today: what is there is refused, keeps the container from starting, or has no
+    effect before and after.
     """
 
     severity: Severity
@@ -35,13 +37,14 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     remedy: str = ""
     fix: str = ""
     repair: str = ""
+    safe: bool = False
 
     def filled(self, **values: str) -> Wording:
         """The same texts with every placeholder filled. Raises KeyError for one that has no value."""
         fill = {
             name: Template(getattr(self, name)).substitute(values) for name in ("message", "remedy", "fix", "repair")
         }
-        return Wording(severity=self.severity, **fill)
+        return Wording(severity=self.severity, safe=self.safe, **fill)
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

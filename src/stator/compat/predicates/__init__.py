@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stator.compat.outcome import FleetPredicate, GraphPredicate, MovePredicate, Predicate
-from stator.compat.predicates import container, dictionaries, manifest, moves, options, variables, windows, wire
+from stator.compat.predicates import container, dictionaries, fields, manifest, moves, options, variables, windows, wire
 from stator.compat.predicates.sglang_canary import embedding_canary
 
 CONTAINER_PREDICATES: dict[str, Predicate] = {
@@ -14,14 +14,17 @@ CONTAINER_PREDICATES: dict[str, Predicate] = {
     "gone": options.gone,
     "missing-module": options.missing_module,
     "port-range": variables.port_range,
+    "probed-elsewhere": variables.probed_elsewhere,
     "refused-choice": dictionaries.refused_choice,
     "refused-text": variables.refused_text,
     "refused-value": options.refused_value,
+    "text-mode-canary": variables.text_mode_canary,
     "unknown-option": dictionaries.unknown_option,
     "unnamed-port": container.unnamed_port,
     "unresolved-reference": container.unresolved_reference,
 }
 GRAPH_PREDICATES: dict[str, GraphPredicate] = {
+    "dropped-field": fields.dropped_field,
     "duplicate-env": manifest.duplicate_env,
     "embedding-wire": wire.embedding_wire,
     "event-subjects": wire.event_subjects,
@@ -30,13 +33,16 @@ GRAPH_PREDICATES: dict[str, GraphPredicate] = {
     "grace": manifest.grace,
     "identity-variables": manifest.identity_variables,
     "kv-events-source": manifest.kv_events_source,
+    "misspelt-annotation": fields.misspelt_annotation,
     "operator-runtime-window": windows.operator_runtime_window,
     "planner-names": wire.planner_names,
     "planes-differ": wire.planes_differ,
     "prefill-decode-versions": windows.prefill_decode_versions,
+    "refused": manifest.refused,
     "reserved-container": manifest.reserved_container,
     "shadowed-source": manifest.shadowed_source,
     "shared-memory": manifest.shared_memory,
+    "unknown-field": fields.unknown_field,
     "unreadable-version": windows.unreadable_version,
 }
 FLEET_PREDICATES: dict[str, FleetPredicate] = {"foreign-workers": wire.foreign_workers}

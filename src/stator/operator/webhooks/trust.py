@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 # Seconds between two looks. A configuration that is applied anew without its authority is whole again after one.
 REFRESH = 30.0
-# Seconds until a failed look is repeated.
+# Seconds until a look is repeated that failed, or found something missing.
 RETRY = 2.0
 _RACES = 5
 
@@ -80,9 +80,7 @@ class Trust:
                 if self.why_not_ready:
                     self.why_not_ready = f"the webhooks' certificate: {error.problems[0].what}: {error.message}"
                 self._log.warning("certificates not refreshed", why=str(error.problems[0]))
-                await asyncio.sleep(RETRY)
-            else:
-                await asyncio.sleep(REFRESH)
+            await asyncio.sleep(RETRY if self.why_not_ready else REFRESH)
 
     async def refresh(self) -> None:
         """One look: afterwards the server serves what the Secret holds, and the API server trusts it.
