@@ -1,4 +1,4 @@
-"""`stator operator run` as a process, with the rights of an installation and no others, webhooks included."""
+"""`stator operator run` as a process, with the rights of an installation and no others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 from apiserver import Server, attach, find_assets, free_ports
-from installed import SETTINGS, apply, configurations
+from installed import SETTINGS, apply
 from kubelet import Kubelet
-from operating import Kubectl, View, graph, names
+from operating import Kubectl, View, graph
 
 from stator.install.crds import custom_resource_definitions
 from stator.install.rights import access
@@ -25,7 +25,6 @@ from stator.kube.resources import LEASE
 from stator.operator import kinds
 from stator.operator.names import LEASE as LEASE_NAME
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 ENDED_WITHIN = 40
 
 
@@ -95,36 +94,10 @@ def told(log: Path) -> str:
     return log.read_text()[-6000:]
 
 
-async def test_an_installation_runs_every_example(
-    cluster: Server, namespace: str, client: Client, kubectl: Kubectl, tmp_path: Path
-) -> None:
-    """With webhooks and the account's own rights every example becomes Ready, in both versions of the API."""
-    account = await asyncio.to_thread(cluster.kubeconfig_of, SETTINGS.namespace, "stator")
-    [port] = free_ports(1)
-    apply(cluster, configurations(port))
-    options = ["--webhook-host", "127.0.0.1", "--webhook-port", str(port), "--webhook-hosts", "127.0.0.1"]
-    options += ["--planner-cluster-role", "stator-planner", "--epp-cluster-role", "stator-epp"]
-    async with (
-        View(client, namespace).follow() as view,
-        Kubelet(client, namespace),
-        operator(account, tmp_path / "log", *options) as running,
-    ):
-        await running.until("/readyz", "ok")
-        for example in EXAMPLES:
-            await kubectl("apply", "-f", str(example))
-            await view.until(lambda: view.all(kinds.GRAPH) and all(map(view.ready, names(view.all(kinds.GRAPH)))))
-            await kubectl("delete", "dgd", "--all")
-            await view.until(lambda: not view.all(kinds.COMPONENT))
-        assert "forbidden" not in told(tmp_path / "log").lower()
-        assert await running.stop() == 0
-
-
 async def test_of_two_operators_one_leads_and_the_other_takes_over(
     cluster: Server, namespace: str, client: Client, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     """Both say who leads; when the leader ends the other goes on at once, and nothing is done twice."""
-    apply(cluster, [*custom_resource_definitions(None)])
-    await kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all")
     account = await asyncio.to_thread(cluster.kubeconfig_of, SETTINGS.namespace, "stator")
     async with View(client, namespace).follow() as view, Kubelet(client, namespace):
         async with operator(account, tmp_path / "first") as first, operator(account, tmp_path / "second") as second:
