@@ -1,17 +1,59 @@
 """Drives the published planner's own Kubernetes connector against a graph, and prints what it saw as JSON.
 
-Runs with the interpreter of an environment that holds `ai-dynamo`, not with the tests' own.
+Runs with the interpreter of an environment that holds `ai-dynamo`, not with the tests' own. The package imports its
+performance models with everything else; the libraries of those (`_NOT_NEEDED`) are stood in for, since no connector
+calls them and one has no wheel for every machine.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib.abc
+import importlib.machinery
 import json
 import logging
 import sys
+from types import ModuleType
+from typing import Any, ClassVar
 
-from dynamo.planner.config.defaults import SubComponentType, TargetReplica
-from dynamo.planner.connectors.kubernetes import KubernetesConnector
+_NOT_NEEDED = {"sklearn", "aisimulate", "aisimulate_core"}
+
+
+class _StandIn(ModuleType):
+    """A module of which every name is a class that does nothing."""
+
+    __path__: ClassVar[list[str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a stand-in for what is not needed."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """The stand-in, for a module of those packages."""
+        del path, target
+        needed = name.partition(".")[0] not in _NOT_NEEDED
+        return None if needed else importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """An empty one."""
+        return _StandIn(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run."""
+
+
+sys.meta_path.insert(0, _StandIns())
+
+from dynamo.planner.config.defaults import SubComponentType, TargetReplica  # noqa: E402 (after the stand-ins)
+from dynamo.planner.connectors.kubernetes import KubernetesConnector  # noqa: E402 (as above)
+
+
+PREFILL, DECODE = "Prefill", "Decode"
 
 
 async def drive(namespace: str, graph: str, replicas: list[int]) -> dict[str, object]:
@@ -26,14 +68,14 @@ async def drive(namespace: str, graph: str, replicas: list[int]) -> dict[str, ob
     seen: dict[str, object] = {
         "model": connector.get_model_name(),
         "namespace": connector.get_worker_runtime_namespace(f"{namespace}-{graph}"),
-        "gpus": [[shape.per_engine_gpus, shape.per_replica_gpus] for shape in (prefill, decode)],
+        "gpus": [[shape.gpus_per_engine, shape.gpus_per_replica] for shape in (prefill, decode)],
         "counts": [],
     }
     counts = []
     for wanted in replicas:
         target = TargetReplica(sub_component_type=SubComponentType.DECODE, desired_replicas=wanted)
         await connector.set_component_replicas([target], blocking=True)
-        counts.append(list(await connector.get_actual_worker_counts()))
+        counts.append(list(await connector.get_actual_worker_counts(PREFILL, DECODE)))
     seen["counts"] = counts
     return seen
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -100,8 +100,10 @@ async def test_of_two_operators_one_leads_and_the_other_takes_over(
     """Both say who leads; when the leader ends the other goes on at once, and nothing is done twice."""
     account = await asyncio.to_thread(cluster.kubeconfig_of, SETTINGS.namespace, "stator")
     async with View(client, namespace).follow() as view, Kubelet(client, namespace):
-        async with operator(account, tmp_path / "first") as first, operator(account, tmp_path / "second") as second:
+        async with AsyncExitStack() as processes:
+            first = await processes.enter_async_context(operator(account, tmp_path / "first"))
             await first.until("/metrics", "stator_leader 1.0")
+            second = await processes.enter_async_context(operator(account, tmp_path / "second"))
             await second.until("/readyz", "ok")
             assert "stator_leader 0.0" in (await second.ask("/metrics"))[1]
             await kubectl.apply(graph())
