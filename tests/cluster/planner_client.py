@@ -52,7 +52,6 @@ sys.meta_path.insert(0, _StandIns())
 from dynamo.planner.config.defaults import SubComponentType, TargetReplica  # noqa: E402 (after the stand-ins)
 from dynamo.planner.connectors.kubernetes import KubernetesConnector  # noqa: E402 (as above)
 
-
 PREFILL, DECODE = "Prefill", "Decode"
 
 
