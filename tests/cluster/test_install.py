@@ -232,10 +232,18 @@ def test_a_component_keeps_its_type(cluster: Server, namespace: str) -> None:
 
 @pytest.fixture(scope="module")
 def operator(cluster: Server) -> Server:
-    """The server as the operator's account sees it, with the definitions of other projects installed."""
-    apply(cluster, to_yaml(foreign_definition(*item) for item in FOREIGN))
-    cluster.run_kubectl("wait", "--for=condition=Established", "crd", "--all")
+    """The server as the operator's account sees it."""
     return Server(cluster.url, cluster.kubeconfig_of(SETTINGS.namespace, "stator"), cluster.kubectl)
+
+
+@pytest.fixture
+def foreign(cluster: Server) -> Iterator[None]:
+    """While the definitions of other projects are installed, as far as rights need them."""
+    text = to_yaml(foreign_definition(*item) for item in FOREIGN)
+    apply(cluster, text)
+    cluster.run_kubectl("wait", "--for=condition=Established", "crd", "--all")
+    yield
+    cluster.run_kubectl("delete", "-f", "-", stdin=text)
 
 
 def foreign_definition(group: str, version: str, kind: str, plural: str) -> Json:
@@ -263,6 +271,7 @@ def may(server: Server, verb: str, resource: str, *options: str) -> bool:
     return said.strip().splitlines()[0] == "yes"
 
 
+@pytest.mark.usefixtures("foreign")
 def test_the_operator_can_apply_all_that_is_rendered(operator: Server, namespace: str) -> None:
     """Every object of every golden rendering, Roles with rights for pods included, with the account's own token."""
     for path in sorted(GOLDEN.glob("*/expected.yaml")):
@@ -277,6 +286,7 @@ def test_the_operator_can_apply_all_that_is_rendered(operator: Server, namespace
         )
 
 
+@pytest.mark.usefixtures("foreign")
 def test_the_operator_can_report_and_clean_up(operator: Server, cluster: Server, namespace: str) -> None:
     """Status of graphs and components, replicas of graphs, and deletion of what it made."""
     apply(cluster, json.dumps(beta({"name": "a"})), "-n", namespace)
