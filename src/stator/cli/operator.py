@@ -10,11 +10,15 @@ import click
 
 from stator.cli import options
 from stator.operator.log import configure
+from stator.operator.names import LEASE
 from stator.operator.options import OperatorOptions
 from stator.operator.run import run as run_operator
-from stator.operator.settings import RESYNC_SECONDS, Settings
+from stator.operator.settings import Settings
 from stator.render import RenderOptions
 
+_DEFAULTS = Settings()
+_RENDER = RenderOptions()
+_PORT = click.IntRange(0, 65535)
 # Variables that every pod of a graph gets, by the option that gives their value (rendering: infrastructure layer).
 _INFRASTRUCTURE = {
     "nats_server": "NATS_SERVER",
@@ -30,23 +34,18 @@ def operator() -> None:
 
 
 @operator.command(context_settings={"auto_envvar_prefix": "STATOR_OPERATOR", "show_default": True})
-@click.option(
-    "--kubeconfig", type=click.Path(path_type=Path), help="Else $KUBECONFIG, the pod's account, ~/.kube/config."
-)
+@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Else the pod's, $KUBECONFIG, ~/.kube/config.")
 @click.option("--namespace", default="", metavar="NAMESPACE", help="Keep the graphs of this namespace only.")
 @click.option("--leader-elect/--no-leader-elect", default=True, help="Work only while holding the Lease.")
-@click.option("--lease-name", default="stator-operator", metavar="NAME", help="Name of the Lease.")
-@click.option("--lease-namespace", default="", metavar="NAMESPACE", help="Namespace of the Lease, else the pod's own.")
-@click.option("--metrics-host", default="0.0.0.0", metavar="ADDRESS", help="Address of /metrics, /healthz and /readyz.")  # noqa: S104 (a kubelet and Prometheus come from other machines)
-@click.option("--metrics-port", type=click.IntRange(0, 65535), default=8080, help="Their port; 0 serves none.")
-@click.option("--workers", type=click.IntRange(1, 64), default=4, help="Passes at once, per kind.")
-@click.option(
-    "--resync",
-    type=click.FloatRange(min=1),
-    default=RESYNC_SECONDS,
-    metavar="SECONDS",
-    help="Look at everything this often.",
-)
+@click.option("--lease-name", default=LEASE, metavar="NAME", help="Name of the Lease.")
+@click.option("--own-namespace", default="", metavar="NAMESPACE", help="Namespace of the Lease, else the pod's own.")
+@click.option("--metrics-host", default=_DEFAULTS.metrics_host, metavar="ADDRESS", help="For metrics and probes.")
+@click.option("--metrics-port", type=_PORT, default=_DEFAULTS.metrics_port, help="For metrics and probes; 0 for none.")
+@click.option("--webhook-port", type=_PORT, default=0, help="For the webhooks; 0 for none.")
+@click.option("--webhook-hosts", multiple=True, metavar="HOST", help="Where they are called, if not at their Service.")
+@click.option("--reject", multiple=True, metavar="RULE|SEVERITY", help="Findings that admission refuses.")
+@click.option("--workers", type=click.IntRange(1, 64), default=_DEFAULTS.workers, help="Passes at once, per kind.")
+@click.option("--resync", type=click.FloatRange(min=1), default=_DEFAULTS.resync, help="Seconds between full looks.")
 @click.option("--log-format", type=click.Choice(["json", "text"]), default="json")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info")
 @click.option("--discovery-backend", default="kubernetes", metavar="BACKEND", help="kubernetes or etcd.")
@@ -56,9 +55,7 @@ def operator() -> None:
 @click.option("--prometheus-endpoint", default="", metavar="URL", help="PROMETHEUS_ENDPOINT of the pods.")
 @click.option("--planner-cluster-role", default="", metavar="NAME", help="ClusterRole of planners' accounts.")
 @click.option("--epp-cluster-role", default="", metavar="NAME", help="ClusterRole of endpoint pickers' accounts.")
-@click.option(
-    "--mpi-secret", default=RenderOptions().mpi_secret, metavar="NAME", help="Secret of multi-node TensorRT-LLM."
-)
+@click.option("--mpi-secret", default=_RENDER.mpi_secret, metavar="NAME", help="Secret of multi-node TensorRT-LLM.")
 @options.no_repairs
 def run(
     *,

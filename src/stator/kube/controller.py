@@ -73,10 +73,12 @@ class Controller:
             await asyncio.wait(workers)
         finally:
             self.queue.close()
-            _, late = await asyncio.wait(workers, timeout=self._grace)
-            for worker in late:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            try:
+                await asyncio.wait(workers, timeout=self._grace)
+            finally:  # also when cancelled once more: that means at once
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self) -> None:
         while True:

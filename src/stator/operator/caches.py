@@ -1,10 +1,10 @@
 """What the operator knows of the cluster: an informer per kind, holding what reconcilers read and no more.
 
-Graphs, components and adapters are kept whole, but for `managedFields`. Of everything else a `Child` is kept. An
-object of somebody else is a few words: enough to know that its name is taken.
+Graphs, components and adapters are kept whole, but for `managedFields`. Of everything else a `Child` is kept, of pods
+only that they are there. An object of somebody else is a few words: enough to know that its name is taken.
 
-ConfigMaps alone are followed by label: there are many, and large ones. Whether a name is taken is asked before one is
-made.
+Pods and ConfigMaps alone are followed by label: there are many, and large ones. Whether a ConfigMap's name is taken is
+asked before one is made.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 from stator.kube.client import Client
 from stator.kube.informer import Informer, Scope
 from stator.kube.ownership import extract
-from stator.kube.resources import CONFIG_MAP, Key, Kind
-from stator.kube.store import OWNER, Entry
+from stator.kube.resources import CONFIG_MAP, POD, Key, Kind
+from stator.kube.store import OWNER, Entry, Projection
 from stator.operator import kinds
 from stator.operator.components.observed import Child, child_of
 from stator.operator.options import FIELD_MANAGER
@@ -27,9 +27,12 @@ from stator.render import names
 Json = dict[str, Any]
 
 # Kinds of which only the objects with the graph's label are followed.
-BY_LABEL = frozenset({CONFIG_MAP})
+BY_LABEL = frozenset({CONFIG_MAP, POD})
 # Kinds that others make, and that are read as they are.
 _WHOLE = frozenset({*kinds.OWN, kinds.POD_CLIQUE, kinds.SCALING_GROUP})
+# The index of pods by the workload they belong to.
+_WORKLOAD = "workload"
+_ENDED = ("Succeeded", "Failed")
 
 
 class Caches:
@@ -42,8 +45,9 @@ class Caches:
                 client,
                 kind,
                 scope=Scope(namespace=namespace, labels=names.GRAPH_NAME if kind in BY_LABEL else ""),
-                project=whole if kind in _WHOLE else as_child,
-                manager=FIELD_MANAGER,
+                project=_projection(kind),
+                manager="" if kind == POD else FIELD_MANAGER,
+                indexes={_WORKLOAD: _workload} if kind == POD else None,
             )
             for kind in followed
         }
@@ -71,6 +75,18 @@ class Caches:
         """The same of one kind that is kept whole."""
         return tuple(self.informers[kind].store.find(OWNER, uid)) if kind in self.informers else ()
 
+    def has_pods(self, workload: Key) -> bool:
+        """Whether pods of a workload are there, ending ones too."""
+        return POD in self.informers and bool(self.informers[POD].store.find_keys(_WORKLOAD, str(workload)))
+
+
+def _projection(kind: Kind) -> Projection:
+    if kind == POD:
+        return as_pod
+    if kind == kinds.POD_CLIQUE_SET:
+        return with_applied
+    return whole if kind in _WHOLE else as_child
+
 
 def whole(live: Json) -> Json:
     """The object without its `managedFields`; the fields that only humans read are gone too."""
@@ -88,6 +104,25 @@ def as_child(live: Json) -> Json:
     if graph := (metadata.get("labels") or {}).get(names.GRAPH_NAME):
         kept["labels"] = {names.GRAPH_NAME: graph}
     return {"metadata": kept, "child": msgspec.to_builtins(child)}
+
+
+def with_applied(live: Json) -> Json:
+    """The whole object, and under `applied` the fields of it that this operator applied."""
+    return {**whole(live), "applied": extract(live, FIELD_MANAGER) or {}}
+
+
+def as_pod(live: Json) -> Json:
+    """What is kept of a pod: that it is there, and whose it is."""
+    metadata = live["metadata"]
+    labels = metadata.get("labels") or {}
+    kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
+    kept["labels"] = {key: labels[key] for key in (names.GRAPH_NAME, names.SELECTOR) if key in labels}
+    return {"metadata": kept, "ended": (live.get("status") or {}).get("phase") in _ENDED}
+
+
+def _workload(pod: Json) -> list[str]:
+    name = pod["metadata"]["labels"].get(names.SELECTOR)
+    return [str(Key(pod["metadata"].get("namespace", ""), name))] if name and not pod["ended"] else []
 
 
 def _child(entry: Entry) -> Child:

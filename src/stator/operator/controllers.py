@@ -13,9 +13,9 @@ import msgspec
 
 from stator.kube.apply import Applier
 from stator.kube.client import Client
-from stator.kube.controller import Controller
+from stator.kube.controller import Controller, Reconcile
 from stator.kube.informer import Mapper
-from stator.kube.resources import Key, Kind
+from stator.kube.resources import POD, SERVICE, Key, Kind
 from stator.operator import kinds
 from stator.operator.caches import Caches
 from stator.operator.execute import Driver, Recorder, Writes
@@ -23,8 +23,13 @@ from stator.operator.kinds import KINDS
 from stator.operator.metrics import Metrics
 from stator.operator.options import FIELD_MANAGER
 from stator.operator.plan import Json
-from stator.operator.reconcilers import MADE_OF_COMPONENTS, Components
+from stator.operator.reconcilers import Adapters, Components, Graphs
 from stator.operator.settings import Settings
+from stator.render import names
+
+_MODEL_SERVICE = "dynamo-model-"
+# Grove's label on everything of a PodCliqueSet.
+_PART_OF = "app.kubernetes.io/part-of"
 
 
 class Controllers(msgspec.Struct, frozen=True):
@@ -71,7 +76,7 @@ def controllers(
     """Everything that follows and reconciles, for a cluster that has these kinds; nothing runs yet."""
     optional = [kind for kind in kinds.OPTIONAL if kind in set(installed)]
     options = msgspec.structs.replace(settings.options, installed=frozenset(kind.kind for kind in optional))
-    caches = Caches(client, (*kinds.OWN, *kinds.MADE, *optional), settings.namespace)
+    caches = Caches(client, (*kinds.OWN, *kinds.MADE, POD, *optional), settings.namespace)
     writes = Writes(
         client=client,
         applier=Applier(client, KINDS, manager=FIELD_MANAGER),
@@ -80,33 +85,100 @@ def controllers(
         metrics=metrics,
         now=now,
     )
-    made = [(kinds.COMPONENT, _components(Driver(Components(caches, options), writes), caches, settings.workers))]
+    graph_driver = Driver(Graphs(caches, options), writes)
+    component_driver = Driver(Components(caches, options), writes)
+    adapter_driver = Driver(Adapters(caches), writes)
+    made = (
+        (kinds.GRAPH, _graphs(graph_driver, caches, settings.workers)),
+        (kinds.COMPONENT, _components(component_driver, caches, settings.workers)),
+        (kinds.ADAPTER, _adapters(adapter_driver, caches, settings.workers)),
+    )
     for kind, controller in made:
         metrics.watch(kind.kind, depth=controller.queue.__len__)
     for kind in caches.informers:
         metrics.watch(kind.kind, lag=_lag(caches, kind))
-    return Controllers(caches, tuple(made))
+    return Controllers(caches, made)
 
 
-def _components(driver: Driver[object], caches: Caches, workers: int) -> Controller:
+def _graphs(driver: Reconcile, caches: Caches, workers: int) -> Controller:
+    controller = Controller(kinds.GRAPH.kind, driver, workers=workers)
+    controller.follow(caches.informers[kinds.GRAPH])
+    for kind in (kinds.COMPONENT, *kinds.OF_GRAPHS):
+        if kind in caches:
+            controller.follow(caches.informers[kind], owners(kinds.GRAPH))
+    for kind in (kinds.POD_CLIQUE, kinds.SCALING_GROUP):
+        if kind in caches:
+            controller.follow(caches.informers[kind], _graph_of_clique(caches))
+    controller.follow(caches.informers[POD], _graph_of_pod)
+    controller.follow(caches.informers[SERVICE], _graphs_of_model(caches))
+    return controller
+
+
+def _components(driver: Reconcile, caches: Caches, workers: int) -> Controller:
     controller = Controller(kinds.COMPONENT.kind, driver, workers=workers)
     controller.follow(caches.informers[kinds.COMPONENT])
-    for kind in MADE_OF_COMPONENTS:
+    for kind in kinds.OF_COMPONENTS:
         if kind in caches:
             controller.follow(caches.informers[kind], owners(kinds.COMPONENT))
+    return controller
+
+
+def _adapters(driver: Reconcile, caches: Caches, workers: int) -> Controller:
+    controller = Controller(kinds.ADAPTER.kind, driver, workers=workers)
+    controller.follow(caches.informers[kinds.ADAPTER])
+    controller.follow(caches.informers[kinds.GRAPH], _adapters_of_graph)
     return controller
 
 
 def owners(kind: Kind) -> Mapper:
     """To the controller of an object, if it is of this kind."""
 
-    def mapper(value: Json) -> Sequence[Key]:
+    def mapper(value: Json) -> Iterable[Key]:
         metadata = value["metadata"]
         return [
             Key(metadata.get("namespace", ""), reference["name"])
             for reference in metadata.get("ownerReferences") or ()
             if reference.get("controller") and reference["kind"] == kind.kind
         ]
+
+    return mapper
+
+
+def _graph_of_pod(value: Json) -> Sequence[Key]:
+    metadata = value["metadata"]
+    name = (metadata.get("labels") or {}).get(names.GRAPH_NAME)
+    return [Key(metadata.get("namespace", ""), name)] if name else []
+
+
+def _graphs_of_model(caches: Caches) -> Mapper:
+    """To all graphs beside a model's Service: they share it, and the next one makes it anew when it goes."""
+
+    def mapper(value: Json) -> Iterable[Key]:
+        metadata = value["metadata"]
+        if not metadata["name"].startswith(_MODEL_SERVICE):
+            return []
+        return [key for key in caches.informers[kinds.GRAPH].store if key.namespace == metadata.get("namespace")]
+
+    return mapper
+
+
+def _adapters_of_graph(graph: Json) -> Sequence[Key]:
+    metadata = graph["metadata"]
+    return [
+        Key(metadata["namespace"], f"{metadata['name']}-{component['name'].lower()}")
+        for component in graph["spec"].get("components") or ()
+        if component.get("scalingAdapter") is not None
+    ]
+
+
+def _graph_of_clique(caches: Caches) -> Mapper:
+    """To the graph of a clique's set, which Grove names in a label of all that belongs to it."""
+
+    def mapper(value: Json) -> Iterable[Key]:
+        metadata = value["metadata"]
+        name = (metadata.get("labels") or {}).get(_PART_OF)
+        found = caches.get(kinds.POD_CLIQUE_SET, Key(metadata.get("namespace", ""), name)) if name else None
+        return owners(kinds.GRAPH)(found) if found else []
 
     return mapper
 

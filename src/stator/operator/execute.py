@@ -35,6 +35,7 @@ from stator.kube.ownership import digest
 from stator.kube.resources import Key, Kind, key_of
 from stator.kube.store import Entry, Store
 from stator.operator.caches import BY_LABEL, Caches
+from stator.operator.completed import completed
 from stator.operator.components.status import Trouble, TroubleReason
 from stator.operator.kinds import KINDS, named
 from stator.operator.log import bound, logger
@@ -71,7 +72,9 @@ Observed = TypeVar("Observed")
 class Reconciler(Protocol[Observed]):
     """One kind's reconciler and how it observes. Only `observe` may ask the API server."""
 
-    kind: Kind
+    @property
+    def kind(self) -> Kind:
+        """The kind of the reconciled objects."""
 
     async def observe(self, key: Key) -> Observed | None:
         """What there is; None if the object is gone."""
@@ -166,7 +169,7 @@ class Driver(Generic[Observed]):
         for item in plan.apply:
             kind, key = KINDS.of(item), key_of(item)
             try:
-                applied = await self._writes.applier.apply(item, await self._entry(kind, key))
+                applied = await self._writes.applier.apply(completed(item), await self._entry(kind, key))
             except tuple(refusal.error for refusal in _REFUSALS) as error:
                 refused.append(error)
                 continue

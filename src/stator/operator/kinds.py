@@ -50,6 +50,9 @@ MADE: Final = (
     INGRESS,
     PERSISTENT_VOLUME_CLAIM,
 )
+# What else a component and a graph control.
+OF_COMPONENTS: Final = (*MADE, LEADER_WORKER_SET, VIRTUAL_SERVICE)
+OF_GRAPHS: Final = (*MADE, ADAPTER, POD_CLIQUE_SET, VIRTUAL_SERVICE, INFERENCE_POOL)
 KINDS: Final = Kinds(*OWN, *OPTIONAL)
 
 _BY_NAME = {kind.kind: kind for kind in (*OWN, *OPTIONAL, *MADE)}

@@ -20,6 +20,7 @@ from stator.model import load
 from stator.operator.components import child_of
 from stator.operator.graphs import CliqueSet, Made, Observed, reconcile
 from stator.operator.options import OperatorOptions
+from stator.operator.ownership import controller_of
 from stator.operator.plan import Deletion, Event, Patch, Plan
 
 Json = dict[str, Any]
@@ -70,6 +71,8 @@ class World:
         self.applied: dict[tuple[str, str], Json] = {}
         # By component name: for each pod whether it serves.
         self.pods: dict[str, list[bool]] = {}
+        # By component name: the pods that somebody else has asked of its Deployment.
+        self.held: dict[str, int] = {}
         self.cliques: list[Json] = []
         self.now = NOW
         self.made = 0
@@ -78,8 +81,11 @@ class World:
     def observe(self) -> Observed:
         """What the reconciler is given."""
         made = [Made(copy.deepcopy(item)) for (kind, _), item in self.live.items() if kind == DCD]
-        sets = [key for key in self.live if key[0] == "PodCliqueSet"]
-        own = [CliqueSet(live=copy.deepcopy(self.live[key]), applied=self.applied[key]) for key in sets]
+        own = [
+            CliqueSet(live=copy.deepcopy(item), applied=self.applied[key])
+            for key, item in self.live.items()
+            if key[0] == "PodCliqueSet" and controller_of(item).get("uid") == self.graph["metadata"]["uid"]
+        ]
         return Observed(
             graph=copy.deepcopy(self.graph),
             components=tuple(made),
@@ -116,14 +122,14 @@ class World:
         raise AssertionError(msg)
 
     def state(self) -> Any:
-        """All that there is, without the times."""
+        """All that there is, without times, and without generations: they count how often something was changed."""
         status = copy.deepcopy(self.graph.get("status") or {})
         for item in status.get("conditions") or ():
             item.pop("lastTransitionTime")
         for field in ("startTime", "endTime"):
             (status.get("rollingUpdate") or {}).pop(field, None)
         objects = {
-            key: (item.get("spec"), item["metadata"].get("labels"), item.get("status"))
+            key: (item.get("spec"), item["metadata"].get("labels"), {**item.get("status", {}), "observedGeneration": 0})
             for key, item in self.live.items()
         }
         graph = (self.graph["metadata"].get("annotations"), self.graph["spec"], status)
@@ -134,7 +140,7 @@ class World:
         for (kind, name), item in list(self.live.items()):
             if kind != DCD:
                 continue
-            pods, wanted = self.pods.setdefault(name, []), item["spec"].get("replicas", 1)
+            pods, wanted = self.pods.setdefault(name, []), self.held.get(name, item["spec"].get("replicas", 1))
             pods.sort()
             del pods[: max(0, len(pods) - wanted)]
             pods.extend([False] * (wanted - len(pods)))
@@ -148,7 +154,7 @@ class World:
     def report(self, name: str) -> None:
         """A component's controller has seen its newest generation and says what it has."""
         item, pods = self.live[DCD, name], self.pods.get(name, [])
-        wanted = item["spec"].get("replicas", 1)
+        wanted = self.held.get(name, item["spec"].get("replicas", 1))
         ready = len(pods) == wanted and all(pods)
         item["status"] = {
             "observedGeneration": item["metadata"]["generation"],

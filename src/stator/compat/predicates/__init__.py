@@ -38,6 +38,7 @@ GRAPH_PREDICATES: dict[str, GraphPredicate] = {
     "planner-names": wire.planner_names,
     "planes-differ": wire.planes_differ,
     "prefill-decode-versions": windows.prefill_decode_versions,
+    "refused": manifest.refused,
     "reserved-container": manifest.reserved_container,
     "shadowed-source": manifest.shadowed_source,
     "shared-memory": manifest.shared_memory,

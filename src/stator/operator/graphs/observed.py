@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
 
 import msgspec
 
 from stator.operator.components.observed import Child
+from stator.operator.components.status import TroubleReason
 from stator.operator.conditions import find
 from stator.operator.ownership import controller_of
 from stator.render import names
@@ -98,6 +99,15 @@ class Made(msgspec.Struct, frozen=True):
         return find((self.value.get("status") or {}).get("conditions") or (), "Available")
 
     @property
+    def is_held(self) -> bool:
+        """Whether it has more pods than it is to have, and they will not get fewer by themselves.
+
+        It says that it is Ready (the count of its workload is somebody else's), or that somebody has to do something.
+        """
+        is_settled = self.is_ready or self.condition.get("reason") in get_args(TroubleReason)
+        return self.is_seen and self.exist > self.wanted and is_settled
+
+    @property
     def restart(self) -> str:
         """The restart id that its pods are to carry."""
         spec = self.value["spec"]
@@ -131,10 +141,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """One graph: the DynamoGraphDeployment as the server has it (v1beta1), and what exists of it.
 
     `components` are the DynamoComponentDeployments that it controls, whole. `children` are all other objects that it
-    controls, and whatever stands where it would put its own, DynamoComponentDeployments and PodCliqueSets too.
-    `clique_set` is the PodCliqueSet that it controls, `cliques` are the PodCliques and PodCliqueScalingGroups of that
-    one, whole. `running` names the components of which pods are still
-    there, also such as are ending; it is asked for only where pods must not overlap (`Recreate`).
+    controls, `elsewhere` finds what else stands under a kind and a name. `clique_set` is the PodCliqueSet that it
+    controls, `cliques` are the PodCliques and PodCliqueScalingGroups of that one, whole. `running` names the components
+    of which pods are still there, also such as are ending.
     """
 
     graph: Json
@@ -143,6 +152,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     clique_set: CliqueSet | None = None
     cliques: tuple[Json, ...] = ()
     running: frozenset[str] = frozenset()
+    elsewhere: Callable[[str, str], Child | None] = lambda _kind, _name: None
 
     @property
     def uid(self) -> str:
@@ -165,8 +175,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         return self.graph.get("status") or {}
 
     def child(self, kind: str, name: str) -> Child | None:
-        """The child of that kind and name."""
-        return next((found for found in self.children if (found.kind, found.name) == (kind, name)), None)
+        """What exists of that kind and name, whoever it belongs to."""
+        own = next((found for found in self.children if (found.kind, found.name) == (kind, name)), None)
+        return own or self.elsewhere(kind, name)
 
     @property
     def own_components(self) -> tuple[Made, ...]:

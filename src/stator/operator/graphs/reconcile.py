@@ -20,7 +20,9 @@ from stator.operator.plan import Plan
 from stator.operator.problems import in_one_line
 from stator.render import render_graph
 
-_RETRY_NOT_INSTALLED = 60.0
+# What nobody tells of: a kind that is installed, a name that somebody gives up.
+_LOOK_AGAIN = 60.0
+_UNTOLD = ("NotInstalled", "OwnershipConflict")
 
 
 def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Plan:
@@ -45,11 +47,11 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     planned = plan_cliques if manifest.provider == "grove" else plan_components
     plan, generation = planned(observed, graph, manifest, options, now)
     own = annotated(observed, options, provider=manifest.provider, generation=generation)
-    missing = any(item["reason"] == "NotInstalled" for item in (plan.status or {})["conditions"])
+    waits = any(item["reason"] in _UNTOLD for item in (plan.status or {})["conditions"])
     return msgspec.structs.replace(
         plan,
         apply=(*_records(observed, own), *plan.apply),
-        requeue_after=_RETRY_NOT_INSTALLED if missing else None,
+        requeue_after=_LOOK_AGAIN if waits else None,
     )
 
 
