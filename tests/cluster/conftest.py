@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from apiserver import Server, attach, find_assets
 from operating import Kubectl, View, install
+from proxy import Proxy, proxying, through
 
 from stator.kube.client import Client
 from stator.kube.connection import connect
@@ -87,3 +88,17 @@ async def view(definitions: None, client: Client, namespace: str) -> AsyncIterat
 def kubectl(cluster: Server, namespace: str) -> Kubectl:
     """Kubectl in the test's namespace."""
     return Kubectl(cluster, namespace)
+
+
+@pytest.fixture
+async def proxy(cluster: Server) -> AsyncIterator[Proxy]:
+    """A proxy before the server, for faults."""
+    async with proxying(cluster.kubeconfig) as made:
+        yield made
+
+
+@pytest.fixture
+async def faulty(proxy: Proxy, tmp_path: Path) -> AsyncIterator[Client]:
+    """A client that goes through the proxy."""
+    async with connect(through(proxy, tmp_path)) as made:
+        yield made

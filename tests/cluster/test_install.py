@@ -512,7 +512,7 @@ def operator_process(server: Server, log: Path) -> Iterator[int]:
 async def test_an_installation_makes_every_example_ready(
     cluster: Server, client: Client, namespace: str, tmp_path: Path
 ) -> None:
-    """Installed, started as the Deployment would with no right but the account's, and graphs of both versions applied."""
+    """Started as the Deployment would, with no right but the account's, it makes graphs of both versions Ready."""
     log = tmp_path / "operator.log"
     with operator_process(cluster, log) as port:
         apply(cluster, to_yaml(configurations(port)))
