@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from documents import Json, alpha, graph, part, pod, services
+from submitted import Json, alpha, graph, part, pod
 
 from stator.admission import review
 
@@ -103,22 +103,6 @@ def test_the_deprecated_version() -> None:
     """The words are the definition's own, so that a client that shows both shows one."""
     words = "nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
     assert warned(alpha(graph(part()))) == [("apiVersion", words)]
-
-
-def test_fields_that_are_ignored() -> None:
-    """Deprecated fields of a service have no effect, and somebody should know."""
-    found = warned(services({"dynamoNamespace": "x", "autoscaling": {"enabled": True}}))
-    assert found[1:] == [
-        (f"spec.services.w.{field}", f"spec.services.w.{field} is deprecated and ignored")
-        for field in ("dynamoNamespace", "autoscaling")
-    ]
-
-
-def test_fields_that_the_server_drops() -> None:
-    """Pruning is silent, so a misspelling is said."""
-    assert warned(graph(part(replica=2))) == [
-        ("spec.components[0].replica", "unknown field spec.components[0].replica, did you mean replicas?")
-    ]
 
 
 def test_a_power_limit_of_an_unknown_product() -> None:

@@ -470,6 +470,13 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         [gpus("1", engine="sglang", sharedMemorySize="0"), gpus("2", "--tp", "2", engine="sglang")],
     ),
     ("DYN409", "warning", "Worker", hook(60), [hook(59), hook(60, grace=120)]),
+    (
+        "DYN420",
+        "error",
+        "",
+        one(worker(roles=[{"name": "leader"}, {"name": "worker"}])),
+        [one(worker(multinode={}, roles=[{"name": "leader"}, {"name": "worker"}])), one(worker("latest"))],
+    ),
     ("DYN410", "error", "Worker", one(worker(replica=2)), [one(worker())]),
     ("DYN410", "warning", "Worker", one(worker(device="gpu")), [one(worker(main={"newInKubernetes": True}))]),
     ("DYN410", "error", "Worker", one(worker(main={"resource": {}})), [one(worker(main={"x": 1}))]),

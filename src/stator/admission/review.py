@@ -16,7 +16,7 @@ from stator.admission.warnings import warnings
 from stator.errors import InvalidInputError, Problem
 from stator.model import Document, Graph, load_objects
 from stator.model.identity import GRAPH_KINDS
-from stator.model.load import without_nulls
+from stator.model.load import shown, without_nulls
 from stator.model.schema import frozen_fields, schema_problems
 from stator.render import RenderOptions
 
@@ -75,7 +75,7 @@ def _loaded(value: Json) -> tuple[Graph | None, tuple[Problem, ...]]:
 def _by_schema(new: Json, old: Json | None) -> tuple[Problem, ...]:
     """What the schema of the object's kind refuses, and changes of what it says is frozen."""
     name = f"{new['apiVersion'].rpartition('/')[2]}.yaml#/{new['kind']}"
-    document = Document(f"{new['kind']}/{new['metadata'].get('namespace', '')}/{new['metadata']['name']}", new)
+    document = Document(shown(new), new)
     found = schema_problems(document, without_nulls(new), name)
     if old is None:
         return tuple(found)

@@ -76,13 +76,14 @@ def load_objects(values: Iterable[Mapping[str, Any]]) -> Inventory:
     collected = _Collected(None)
     problems: list[Problem] = []
     for value in values:
-        problems += collected.add(Document(_shown(value), value))
+        problems += collected.add(Document(shown(value), value))
     if problems:
         raise InvalidInputError(*problems)
     return collected.inventory()
 
 
-def _shown(value: Mapping[str, Any]) -> str:
+def shown(value: Mapping[str, Any]) -> str:
+    """`Kind/namespace/name` of an object, as far as it has them: the place of its problems."""
     metadata = value.get("metadata") or {}
     return "/".join(str(part) for part in (value.get("kind"), metadata.get("namespace"), metadata.get("name")) if part)
 
