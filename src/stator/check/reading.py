@@ -17,7 +17,6 @@ from stator.model import Inventory
 from stator.model.load import load_source
 from stator.model.sources import STDIN, Source, read_sources
 
-
 # Kind, namespace and name.
 Reference = tuple[str, str, str]
 
@@ -34,7 +33,7 @@ class Reading:
     """Sources that can be gone through more than once.
 
     `changed` are contents that stand in for those of the files, by name. `live` is what a cluster holds already: a file
-    that describes one of its objects replaces it, as if applied. `absent` are the ConfigMaps and Secrets that it has not.
+    that describes one of its objects replaces it, as if applied. `absent` are ConfigMaps and Secrets that it has not.
     """
 
     def __init__(
@@ -63,6 +62,17 @@ class Reading:
             changed={**self.changed, **changed},
             live=self.live,
             absent=self.absent,
+        )
+
+    def beside(self, live: Inventory, absent: Collection[Reference]) -> Reading:
+        """The same sources as if applied to a cluster."""
+        return Reading(
+            self.sources,
+            namespace=self.namespace,
+            stdin=io.BytesIO(self.content),
+            changed=self.changed,
+            live=live,
+            absent=absent,
         )
 
     def files(self) -> Iterator[Loaded]:

@@ -51,7 +51,8 @@ class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One graph with all of its main containers, under an operator of release `operator`.
 
     `config_maps` and `secrets` are the keys of the ones that are known, by `(namespace, name)`; `absent` are those that
-    are known not to exist, by kind, namespace and name. `refused` is what admission would refuse, `platform` what is known of the cluster the graph goes to.
+    are known not to exist, by kind, namespace and name. `refused` is what admission would refuse, `platform` what is
+    known of the cluster the graph goes to.
     """
 
     graph: Graph

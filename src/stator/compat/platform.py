@@ -1,4 +1,4 @@
-"""What a graph goes to: the custom resource definitions, the chart's values and the Kubernetes release, as far as known.
+"""What a graph goes to, as far as known: custom resource definitions, the chart's values, the Kubernetes release.
 
 A definition's schema is structural: what it does not name is pruned by the API server (Kubernetes documentation,
 "Custom resources", field pruning). Nothing here asks a cluster.
