@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from apiserver import Server, attach, find_assets
+from operating import Kubectl, View, install
+from proxy import Proxy, proxying, through
 
 from stator.kube.client import Client
 from stator.kube.connection import connect
@@ -66,3 +68,37 @@ def namespace(cluster: Server) -> Iterator[str]:
     cluster.run_kubectl("wait", "--for=create", "serviceaccount/default", "-n", name)
     yield name
     cluster.run_kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def definitions(cluster: Server) -> None:
+    """The operator's kinds are installed, as far as that takes no webhook."""
+    install(cluster)
+
+
+@pytest.fixture
+async def view(definitions: None, client: Client, namespace: str) -> AsyncIterator[View]:
+    """What is in the test's namespace."""
+    del definitions
+    async with View(client, namespace).follow() as found:
+        yield found
+
+
+@pytest.fixture
+def kubectl(cluster: Server, namespace: str) -> Kubectl:
+    """Kubectl in the test's namespace."""
+    return Kubectl(cluster, namespace)
+
+
+@pytest.fixture
+async def proxy(cluster: Server) -> AsyncIterator[Proxy]:
+    """A proxy before the server, for faults."""
+    async with proxying(cluster.kubeconfig) as made:
+        yield made
+
+
+@pytest.fixture
+async def faulty(proxy: Proxy, tmp_path: Path) -> AsyncIterator[Client]:
+    """A client that goes through the proxy."""
+    async with connect(through(proxy, tmp_path)) as made:
+        yield made

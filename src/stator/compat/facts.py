@@ -5,7 +5,7 @@ Everything is as rendered and before any repair, so that a rule judges what the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -49,14 +49,17 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
 class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One graph with all of its main containers, under an operator of release `operator`.
 
-    `config_maps` are the ones loaded beside it, by `(namespace, name)`: only their keys are looked at. `refused` is
-    what admission would refuse.
+    `config_maps` and `secrets` are the keys of the ones that are known, by `(namespace, name)`. `complete` says that
+    those of the graph's namespace are all known, so that one that is missing does not exist. `refused` is what
+    admission would refuse.
     """
 
     graph: Graph
     containers: tuple[ContainerFacts, ...]
     operator: Version
-    config_maps: Mapping[tuple[str, str], Mapping[str, str]] = {}
+    config_maps: Mapping[tuple[str, str], Collection[str]] = {}
+    secrets: Mapping[tuple[str, str], Collection[str]] = {}
+    complete: bool = False
     refused: tuple[Problem, ...] = ()
 
     def of_type(self, *types: str) -> tuple[ContainerFacts, ...]:
@@ -68,10 +71,33 @@ class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
         return next(part for part in self.graph.components if part.name == container.component)
 
 
+class FrontendNames(msgspec.Struct, frozen=True):
+    """The Dynamo namespaces a frontend looks for: those that begin with `prefix`, or only it if `exact`."""
+
+    component: str
+    version: Version | None
+    prefix: str
+    exact: bool
+    position: Position | None
+
+
+class GraphNames(msgspec.Struct, frozen=True, kw_only=True):
+    """The names by which a graph meets others. `workers` are the Dynamo namespaces of its workers.
+
+    All that is kept of a graph when many are checked: the graphs themselves would fill the memory.
+    """
+
+    ref: str
+    namespace: str
+    name: str
+    frontends: tuple[FrontendNames, ...]
+    workers: tuple[str, ...]
+
+
 class FleetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All graphs that are looked at together."""
 
-    graphs: tuple[GraphFacts, ...]
+    graphs: tuple[GraphNames, ...]
 
 
 class MoveFacts(msgspec.Struct, frozen=True, kw_only=True):

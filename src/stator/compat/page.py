@@ -32,7 +32,8 @@ def rule_page(rule: Rule) -> str:
         "## Findings",
         "The severity is that of a certain finding nobody repairs; a repaired one is an info.",
         _table(
-            ("finding", "severity", "says"), [(f"`{key}`", w.severity, w.message) for key, w in rule.outcomes.items()]
+            ("finding", "severity", "says"),
+            [(f"`{key}`", w.severity, w.message) for key, w in rule.outcomes.items()],
         ),
         "## Evidence",
         _table(

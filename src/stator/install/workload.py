@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stator.install.rights import metadata
-from stator.install.settings import METRICS_PORT, WEBHOOK_PORT, Settings
+from stator.install.settings import METRICS_PORT, PICKER_ROLE, PLANNER_ROLE, WEBHOOK_PORT, Settings
 from stator.operator.names import NAME, WEBHOOK_SERVICE
 
 Json = dict[str, Any]
@@ -107,6 +107,9 @@ def _arguments(settings: Settings) -> list[str]:
     arguments = ["--leader-elect", f"--metrics-port={METRICS_PORT}"]
     if settings.namespaced:
         arguments.append("--namespace=$(POD_NAMESPACE)")
+    else:
+        # In a namespaced installation these accounts and their rights stand already.
+        arguments += [f"--planner-cluster-role={PLANNER_ROLE}", f"--epp-cluster-role={PICKER_ROLE}"]
     if settings.serves_webhooks:
         arguments += [f"--webhook-port={WEBHOOK_PORT}", *(f"--reject={text}" for text in settings.reject)]
     return arguments

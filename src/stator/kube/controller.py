@@ -48,7 +48,7 @@ class Controller:
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> None:
         self.name = name
-        self.queue: Queue[Key] = queue or Queue()
+        self.queue: Queue[Key] = Queue() if queue is None else queue  # an empty one is false
         self._reconcile = reconcile
         self._workers = workers
         self._grace = grace

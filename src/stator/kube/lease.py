@@ -98,11 +98,11 @@ class Election:
             finally:
                 lost = renewing.done()
                 renewing.cancel()
-                [outcome] = await asyncio.gather(renewing, return_exceptions=True)
+                outcome, _ = await asyncio.gather(renewing, working, return_exceptions=True)
                 if not lost:
                     await self._release()
-                self._follow("")
-        if isinstance(outcome, StatorError):
+                    self._follow("")
+        if isinstance(outcome, Exception):
             raise outcome
         await working
 
@@ -117,25 +117,28 @@ class Election:
             await asyncio.wait({working})
 
     async def _acquire(self) -> None:
-        while not await self._attempt():
+        taken = await self._attempt()
+        while not taken:
             await asyncio.sleep(self._terms.retry * (1.0 + 1.2 * self._random.random()))
+            taken = await self._attempt()
         log.info("leading", lease=str(self.key), identity=self.identity)
 
     async def _renew(self) -> None:
         """Never returns. Raises `LeaseLostError`."""
-        why = "another replica has taken it"
         try:
             while True:
                 await asyncio.sleep(self._terms.retry)
                 async with asyncio.timeout_at(self._renewed_at + self._terms.renew_within):
                     while not await self._attempt():
                         if not self.is_leader:
-                            raise self._lost(why)
+                            raise self._lost(f"{self.leader} has taken it")
                         await asyncio.sleep(self._terms.retry)
         except TimeoutError:
             raise self._lost(f"it could not be renewed for {self._terms.renew_within:g} seconds") from None
 
     def _lost(self, why: str) -> LeaseLostError:
+        if self.is_leader:
+            self._follow("")
         subject = f"Lease/{self.key}"
         log.error("lease lost", lease=str(self.key), identity=self.identity, leader=self.leader, reason=why)
         remedy = "nothing: another replica works, and this one waits for its turn after a restart"

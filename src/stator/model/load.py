@@ -36,13 +36,7 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
     if not sources:
         remedy = "name a file, a directory, or `-` for standard input"
         raise InvalidInputError(Problem(what="nothing to load", remedy=remedy))
-    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
-        raise InvalidInputError(
-            Problem(
-                what=f"{namespace!r} is no namespace",
-                why="a namespace is lower-case letters, digits and '-', at most 63 of them (RFC 1123 label)",
-            )
-        )
+    _check_namespace(namespace)
     collected = _Collected(namespace)
     problems: list[Problem] = []
     with _cycle_collection_paused():
@@ -51,6 +45,27 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
     if problems:
         raise InvalidInputError(*problems)
     return collected.inventory()
+
+
+def load_source(source: Source, *, namespace: str | None = None) -> Inventory:
+    """Load one file that has been read, for whoever goes through many and keeps none. Raises as `load` does."""
+    _check_namespace(namespace)
+    collected = _Collected(namespace)
+    with _cycle_collection_paused():
+        problems = _take_in(source, collected)
+    if problems:
+        raise InvalidInputError(*problems)
+    return collected.inventory()
+
+
+def _check_namespace(namespace: str | None) -> None:
+    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
+        raise InvalidInputError(
+            Problem(
+                what=f"{namespace!r} is no namespace",
+                why="a namespace is lower-case letters, digits and '-', at most 63 of them (RFC 1123 label)",
+            )
+        )
 
 
 def load_objects(values: Iterable[Mapping[str, Any]]) -> Inventory:

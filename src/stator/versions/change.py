@@ -43,7 +43,7 @@ def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
 
 def with_versions_where_named(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tuple[Graph, ...]:
     """Each graph with the settings that fit it. Raises InvalidInputError naming every one that fits no graph."""
-    if lost := [key for key in settings if not any(_fits(graph, key) for graph in graphs)]:
+    if lost := [key for key in settings if not any(fits(graph, key) for graph in graphs)]:
         names = ", ".join(f"{part.name} ({part.type})" for graph in graphs for part in graph.components) or "none"
         raise InvalidInputError(
             *(
@@ -52,12 +52,13 @@ def with_versions_where_named(graphs: Sequence[Graph], settings: Mapping[str, Ve
             )
         )
     return tuple(
-        with_versions(graph, {key: version for key, version in settings.items() if _fits(graph, key)})
+        with_versions(graph, {key: version for key, version in settings.items() if fits(graph, key)})
         for graph in graphs
     )
 
 
-def _fits(graph: Graph, key: str) -> bool:
+def fits(graph: Graph, key: str) -> bool:
+    """Whether a setting's key is one of the graph's components or types."""
     return any(key.lower() in (part.name.lower(), part.type) for part in graph.components)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from stator.compat.edits import RemoveEnv
@@ -42,16 +42,16 @@ def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
 
 
 def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
-    """Keys of a ConfigMap in `envFrom` that an entry of the operator's beats: outcome `shadowed`.
+    """Keys of a ConfigMap or Secret in `envFrom` that an entry of the operator's beats: outcome `shadowed`.
 
-    Only ConfigMaps that were loaded. An entry that the user wrote beside the source is meant to win.
+    Only of those that are known. An entry that the user wrote beside the source is meant to win.
     """
     del rule
     for container in facts.containers:
         own = {entry["name"] for entry in (*facts.graph.env, *(facts.component(container).main.get("env") or ()))}
         for index, source in enumerate(container.env_from):
-            name = (source.get("configMapRef") or {}).get("name", "")
-            for key in facts.config_maps.get((facts.graph.namespace, name), {}):
+            name, keys = _keys(facts, source)
+            for key in keys:
                 variable = f"{source.get('prefix') or ''}{key}"
                 if variable not in own and container.entry(variable) is not None:
                     yield Outcome(
@@ -60,6 +60,15 @@ def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
                         where=("envFrom", index),
                         values={"variable": variable, "source": name},
                     )
+
+
+def _keys(facts: GraphFacts, source: Mapping[str, Any]) -> tuple[str, Collection[str]]:
+    """What an `envFrom` source is called, and its keys if they are known."""
+    for field, known in (("configMapRef", facts.config_maps), ("secretRef", facts.secrets)):
+        if source.get(field):
+            name = source[field].get("name", "")
+            return name, known.get((facts.graph.namespace, name), ())
+    return "", ()
 
 
 def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:

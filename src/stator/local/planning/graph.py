@@ -74,12 +74,16 @@ def plan_graph(
     ports: PortAllocator,
     directory: Path,
     new_uid: Callable[[], str],
+    discovery: Path | None = None,
 ) -> LocalPlan:
     """Everything needed to run `manifest` here. Raises InvalidInputError with every problem found.
 
-    `directory` is the graph's own state directory (`StateDirectory.graph(...).path`); `new_uid` gives pods their uid.
+    `directory` is the graph's own state directory (`StateDirectory.graph(...).path`); `new_uid` gives pods their uid;
+    `discovery` is where the runtimes find each other (None: in `directory`).
     """
-    return _GraphPlanner(manifest, inventory, machine, ports=ports, directory=directory, new_uid=new_uid).plan()
+    planner = _GraphPlanner(manifest, inventory, machine, ports=ports, directory=directory, new_uid=new_uid)
+    planner.discovery = discovery or planner.discovery
+    return planner.plan()
 
 
 class _GraphPlanner:
@@ -97,6 +101,7 @@ class _GraphPlanner:
         self.machine = machine
         self.ports = ports
         self.directory = directory
+        self.discovery = directory / "kv"
         self.new_uid = new_uid
         self.notes = Notes()
         rendered = [item for item in manifest.objects if item["kind"] == "Service"]
@@ -167,7 +172,7 @@ class _GraphPlanner:
             ports=PodPorts(self.ports),
             volumes=PodVolumes(spec, pod, sources, self.machine.volumes, directory),
             directory=directory,
-            kv=self.directory / "kv",
+            kv=self.discovery,
             host_env=self.machine.env,
             notes=self.notes,
         )

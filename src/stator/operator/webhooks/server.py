@@ -55,7 +55,7 @@ async def webhook_server(
 
 def _application(policy: Callable[[], Policy], slots: asyncio.Semaphore) -> web.Application:
     def default(review: AdmissionReview) -> Json:
-        return allowed(review.request, defaults(review.request, policy().render))
+        return allowed(review.request, defaults(review.request, policy().options))
 
     def judge(review: AdmissionReview) -> Json:
         return judged(review.request, validate(review.request, policy()))
