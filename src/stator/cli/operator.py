@@ -41,6 +41,7 @@ def operator() -> None:
 @click.option("--own-namespace", default="", metavar="NAMESPACE", help="Namespace of the Lease, else the pod's own.")
 @click.option("--metrics-host", default=_DEFAULTS.metrics_host, metavar="ADDRESS", help="For metrics and probes.")
 @click.option("--metrics-port", type=_PORT, default=_DEFAULTS.metrics_port, help="For metrics and probes; 0 for none.")
+@click.option("--webhook-host", default=_DEFAULTS.webhook_host, metavar="ADDRESS", help="For the webhooks.")
 @click.option("--webhook-port", type=_PORT, default=0, help="For the webhooks; 0 for none.")
 @click.option("--webhook-hosts", multiple=True, metavar="HOST", help="Where they are called, if not at their Service.")
 @click.option("--reject", multiple=True, metavar="RULE|SEVERITY", help="Findings that admission refuses.")

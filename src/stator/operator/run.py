@@ -177,7 +177,9 @@ async def _webhooks(client: Client, settings: Settings, state: _State) -> AsyncI
             reject=frozenset(settings.reject),
         )
 
-    where = WebhookOptions(namespace=namespace, port=settings.webhook_port, hosts=settings.webhook_hosts)
+    where = WebhookOptions(
+        namespace=namespace, host=settings.webhook_host, port=settings.webhook_port, hosts=settings.webhook_hosts
+    )
     async with webhooks(client, policy, where) as served:
         yield served.why_not_ready
 
