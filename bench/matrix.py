@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from up import EXAMPLES, STATOR, free_port, healthy, worker_command
+from up import EXAMPLES, STATOR, environment, free_port, healthy, worker_command, worker_environment
 
 from stator.local.runtimes import default_cache
 from stator.matrix.checks import Promise, run_suite
@@ -31,22 +31,7 @@ def by_hand() -> float:
     http, system = free_port(), free_port()
     address = f"127.0.0.1:{http}"
     with tempfile.TemporaryDirectory() as store:
-        env = {
-            **os.environ,
-            "DYN_DISCOVERY_BACKEND": "file",
-            "DYN_FILE_KV": store,
-            "DYN_REQUEST_PLANE": "tcp",
-            "DYN_EVENT_PLANE": "zmq",
-            "HF_HUB_OFFLINE": "1",
-            "DYN_TCP_RPC_HOST": "127.0.0.1",
-            "DYN_TCP_RESPONSE_STREAM_HOST": "lo",
-        }
-        worker_env = {
-            **env,
-            "DYN_SYSTEM_PORT": str(system),
-            "DYN_HEALTH_CHECK_ENABLED": "true",
-            "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
-        }
+        env, worker_env = environment(store), worker_environment(store, system)
         frontend = [python, "-m", "dynamo.frontend", "--http-host", "127.0.0.1", "--http-port", str(http)]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         start = time.perf_counter()

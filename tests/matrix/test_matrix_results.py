@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from stator.matrix.cells import Cell, Pair, Variant, plan_cells
 from stator.matrix.checks import CheckResult
 from stator.matrix.reports.grid import summary
 from stator.matrix.reports.html import to_html
+from stator.matrix.reports.json import to_json
 from stator.matrix.reports.junit import to_junit
 from stator.matrix.reports.markdown import to_markdown
 from stator.matrix.reports.text import to_text
@@ -202,6 +204,15 @@ def test_the_page_is_self_contained_and_shows_the_evidence() -> None:
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
     assert "&lt;script&gt;alert" in text
     assert "not the mix: 1.5.1 alone fails in the same way" in text
+
+
+def test_json_has_a_verdict_for_every_planned_cell() -> None:
+    """Also for one that was not run, and says who is to blame."""
+    whole = json.loads(to_json(run(passed(NEW), passed(OLD), failed(MIX, "unary"))))
+    assert whole["counts"] == {"pass": 2, "fail": 1, "no evidence": 1}
+    assert whole["verdicts"][MIX.id]["blame"] == "the mix: both releases pass alone"
+    assert len(whole["verdicts"]) == 4
+    assert whole["schema_version"] == 1
 
 
 def test_junit_holds_what_xml_can_hold() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from stator.cli import matrix_view, options
 from stator.cli.interrupts import as_interrupt
@@ -24,6 +23,7 @@ from stator.matrix.cells import Canary
 from stator.matrix.releases import load_releases
 from stator.matrix.reports.grid import grids
 from stator.matrix.reports.html import to_html
+from stator.matrix.reports.json import to_json
 from stator.matrix.reports.junit import to_junit
 from stator.matrix.reports.markdown import to_markdown
 from stator.matrix.reports.text import to_text
@@ -43,7 +43,7 @@ _WRITERS: Mapping[str, Callable[[MatrixRun], str]] = {
     "html": to_html,
     "junit": to_junit,
     "markdown": to_markdown,
-    "json": lambda run: msgspec.json.format(msgspec.json.encode(run), indent=2).decode() + "\n",
+    "json": to_json,
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from stator.cli import options
+from stator.install.crds import custom_resource_definitions
 from stator.operator.log import configure
 from stator.operator.names import LEASE
 from stator.operator.options import OperatorOptions
@@ -83,4 +84,4 @@ def run(
     # What is left are the settings, by their own names.
     settings = Settings(options=OperatorOptions(render=render), **values)
     configure(settings.log_format, settings.log_level)
-    asyncio.run(run_operator(settings))
+    asyncio.run(run_operator(settings, custom_resource_definitions()))

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from stator.matrix.exchange import OK, Exchange, Request
+from stator.matrix.checks.response import beginning, is_count, judge_named, read_object
+from stator.matrix.exchange import Exchange, Request
 
 PATH = "/v1/chat/completions"
 
@@ -20,32 +21,12 @@ def request(model: str, *, max_tokens: int, text: str = "Say something.", **more
     return Request.post(PATH, {"model": model, "messages": messages, "max_tokens": max_tokens, **more})
 
 
-def judge_answered(exchange: Exchange, *, content_type: str = "application/json") -> tuple[str, ...]:
-    """A complete 200 of the expected content type; the first thing every check asks."""
-    if exchange.error:
-        return (f"no complete response: {exchange.error}",)
-    if exchange.status != OK:
-        return (f"status {exchange.status}: {beginning(exchange.body)}",)
-    if exchange.content_type.partition(";")[0].strip().lower() != content_type:
-        return (f"content type {exchange.content_type!r}, not {content_type}",)
-    return ()
-
-
 def judge_unary(exchange: Exchange, model: str) -> tuple[str, ...]:
     """One finished choice with text of the assistant, the model's name, and usage that adds up."""
-    if unanswered := judge_answered(exchange):
-        return unanswered
-    try:
-        body = msgspec.json.decode(exchange.body)
-    except msgspec.DecodeError as error:
-        return (f"the body is no JSON: {error}",)
-    if not isinstance(body, dict):
-        return ("the body is no JSON object",)
-    wrong: list[str] = []
-    if body.get("object") != "chat.completion":
-        wrong.append(f"object is {body.get('object')!r}, not 'chat.completion'")
-    if body.get("model") != model:
-        wrong.append(f"model is {body.get('model')!r}, not {model!r}")
+    body, unread = read_object(exchange)
+    if unread:
+        return unread
+    wrong = list(judge_named(body, "chat.completion", model))
     if not (isinstance(body.get("id"), str) and body["id"]):
         wrong.append("there is no id")
     return (*wrong, *_choice(body), *_usage(body))
@@ -129,14 +110,3 @@ def _usage(body: dict[str, Any]) -> tuple[str, ...]:
     if prompt + completion != total:
         return (f"usage does not add up: {prompt} + {completion} is not {total}",)
     return () if prompt and completion else ("usage counts no tokens",)
-
-
-def is_count(value: Any) -> bool:
-    """A whole number, not negative. JSON has true and 1.0 as well."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def beginning(text: str, length: int = 200) -> str:
-    """The first words of a body, on one line."""
-    words = " ".join(text.split())
-    return words if len(words) <= length else words[:length] + "…"

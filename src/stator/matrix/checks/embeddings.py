@@ -9,9 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from stator.matrix.checks.chat import beginning, is_count, judge_answered
+from stator.matrix.checks.response import beginning, is_count, judge_named, read_object
 from stator.matrix.exchange import Exchange, Request
 
 PATH = "/v1/embeddings"
@@ -34,19 +32,10 @@ def judge_embeddings(
     exchange: Exchange, model: str, count: int, *, encoding: str = "float", unit: bool = False
 ) -> tuple[str, ...]:
     """`count` vectors, indexed in order, all finite, of one dimension, in the encoding that was asked for."""
-    if unanswered := judge_answered(exchange):
-        return unanswered
-    try:
-        body = msgspec.json.decode(exchange.body)
-    except msgspec.DecodeError as error:
-        return (f"the body is no JSON: {error}",)
-    if not isinstance(body, dict):
-        return ("the body is no JSON object",)
-    wrong: list[str] = []
-    if body.get("object") != "list":
-        wrong.append(f"object is {body.get('object')!r}, not 'list'")
-    if body.get("model") != model:
-        wrong.append(f"model is {body.get('model')!r}, not {model!r}")
+    body, unread = read_object(exchange)
+    if unread:
+        return unread
+    wrong = list(judge_named(body, "list", model))
     usage = body.get("usage")
     if not (isinstance(usage, dict) and is_count(usage.get("prompt_tokens")) and usage["prompt_tokens"]):
         wrong.append("usage counts no tokens")

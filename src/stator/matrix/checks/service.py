@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
-from stator.matrix.checks.chat import beginning, judge_answered
+from stator.matrix.checks.response import beginning, read_object
 from stator.matrix.exchange import Exchange
 
 MODELS = "/v1/models"
@@ -15,9 +11,9 @@ HEALTH = "/health"
 
 def judge_models(exchange: Exchange, model: str) -> tuple[str, ...]:
     """A list of model objects, each once, the wanted one among them."""
-    if unanswered := judge_answered(exchange):
-        return unanswered
-    body = _object(exchange)
+    body, unread = read_object(exchange)
+    if unread:
+        return unread
     data = body.get("data")
     if body.get("object") != "list" or not isinstance(data, list):
         return (f"no list of models: {beginning(exchange.body)}",)
@@ -34,9 +30,9 @@ def judge_models(exchange: Exchange, model: str) -> tuple[str, ...]:
 
 def judge_health(exchange: Exchange) -> tuple[str, ...]:
     """Healthy, with at least one instance that generates: healthy alone is also said without any worker."""
-    if unanswered := judge_answered(exchange):
-        return unanswered
-    body = _object(exchange)
+    body, unread = read_object(exchange)
+    if unread:
+        return unread
     wrong: list[str] = []
     if body.get("status") != "healthy":
         wrong.append(f"status is {body.get('status')!r}, not 'healthy'")
@@ -50,17 +46,9 @@ def judge_health(exchange: Exchange) -> tuple[str, ...]:
 
 def served_models(exchange: Exchange) -> tuple[str, ...]:
     """The names in a list of models, none if it is not one."""
-    data = _object(exchange).get("data")
+    data = read_object(exchange)[0].get("data")
     return tuple(
         entry["id"]
         for entry in (data if isinstance(data, list) else ())
         if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     )
-
-
-def _object(exchange: Exchange) -> dict[str, Any]:
-    try:
-        body = msgspec.json.decode(exchange.body)
-    except msgspec.DecodeError:
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from stator.matrix.checks.chat import beginning, judge_answered
+from stator.matrix.checks.response import beginning, judge_answered
 from stator.matrix.exchange import Exchange
 
 CONTENT_TYPE = "text/event-stream"

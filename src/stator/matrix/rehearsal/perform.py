@@ -209,8 +209,10 @@ class _Stage:
             raise _StoppedError("; ".join(str(problem) for problem in error.problems)) from error
         for unit in units:
             if why := unit.wait(timeout=self._tempo.timeout):
+                # Before it is told to end: what it says then hides why it was not Ready.
+                log = last_lines(unit)
                 self._take_down(units)
-                raise _StoppedError(f"{move.title}: the new pod is not Ready: {why}", last_lines(unit))
+                raise _StoppedError(f"{move.title}: the new pod is not Ready: {why}", log)
         self._route()
 
     def _take_down(self, units: Sequence[Unit]) -> None:
