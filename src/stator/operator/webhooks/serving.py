@@ -57,7 +57,8 @@ async def webhooks(
     async with webhook_server(policy, tls, host=options.host, port=options.port) as port:
         care = asyncio.create_task(trust.run(), name="webhook certificates")
         try:
-            yield Webhooks(port, lambda: trust.why_not_ready, trust.established)
+            ended = "nobody looks after the webhooks' certificate any more"
+            yield Webhooks(port, lambda: ended if care.done() else trust.why_not_ready, trust.established)
         finally:
             care.cancel()
             with suppress(asyncio.CancelledError):

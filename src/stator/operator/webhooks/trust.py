@@ -75,11 +75,13 @@ class Trust:
         while True:
             try:
                 await self.refresh()
-            except ApiError as error:
-                # What worked before still does; a server that never had a certificate stays not Ready.
+            except (ApiError, OSError) as error:
+                # What worked before still does; a server that never had a certificate stays not Ready. An OSError is
+                # the TLS library's, or a full disk's.
+                why = str(error.problems[0]) if isinstance(error, ApiError) else str(error)
                 if self.why_not_ready:
-                    self.why_not_ready = f"the webhooks' certificate: {error.problems[0].what}: {error.message}"
-                self._log.warning("certificates not refreshed", why=str(error.problems[0]))
+                    self.why_not_ready = f"the webhooks' certificate: {why}"
+                self._log.warning("certificates not refreshed", why=why)
             await asyncio.sleep(RETRY if self.why_not_ready else REFRESH)
 
     async def refresh(self) -> None:
