@@ -67,6 +67,30 @@ def worker_command(graph: str) -> list[str]:
     return [word.replace("/models", str(MODELS)) for word in (*container["command"], *container["args"])][1:]
 
 
+def environment(store: str) -> dict[str, str]:
+    """What runtimes must be told to find each other on this machine, written by hand; `store` is their discovery."""
+    return {
+        **os.environ,
+        "DYN_DISCOVERY_BACKEND": "file",
+        "DYN_FILE_KV": store,
+        "DYN_REQUEST_PLANE": "tcp",
+        "DYN_EVENT_PLANE": "zmq",
+        "HF_HUB_OFFLINE": "1",
+        "DYN_TCP_RPC_HOST": "127.0.0.1",
+        "DYN_TCP_RESPONSE_STREAM_HOST": "lo",
+    }
+
+
+def worker_environment(store: str, system: int) -> dict[str, str]:
+    """The same for a worker, with active health checks, and its state on the port `system`."""
+    return {
+        **environment(store),
+        "DYN_SYSTEM_PORT": str(system),
+        "DYN_HEALTH_CHECK_ENABLED": "true",
+        "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
+    }
+
+
 def by_hand(graph: str) -> float:
     """Seconds from the first process until the worker is Ready and answers, with the environment written by hand.
 
@@ -77,25 +101,11 @@ def by_hand(graph: str) -> float:
     worker_python = next(default_cache().glob(f"{profile}-1.5.1-*/bin/python"))
     http, system = free_port(), free_port()
     with tempfile.TemporaryDirectory() as store:
-        env = {
-            **os.environ,
-            "DYN_DISCOVERY_BACKEND": "file",
-            "DYN_FILE_KV": store,
-            "DYN_REQUEST_PLANE": "tcp",
-            "DYN_EVENT_PLANE": "zmq",
-            "HF_HUB_OFFLINE": "1",
-            "DYN_TCP_RPC_HOST": "127.0.0.1",
-            "DYN_TCP_RESPONSE_STREAM_HOST": "lo",
-        }
+        env = environment(store)
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         frontend = ["-m", "dynamo.frontend", "--http-host", "127.0.0.1", "--http-port", str(http)]
-        worker_env = {
-            **env,
-            "DYN_SYSTEM_PORT": str(system),
-            "DYN_HEALTH_CHECK_ENABLED": "true",
-            "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
-            **({"DYN_HEALTH_CHECK_PAYLOAD": '{"model":"x","input":"Test"}'} if graph == "embedding" else {}),
-        }
+        payload = {"DYN_HEALTH_CHECK_PAYLOAD": '{"model":"x","input":"Test"}'} if graph == "embedding" else {}
+        worker_env = worker_environment(store, system) | payload
         start = time.perf_counter()
         with (
             subprocess.Popen([frontend_python, *frontend], env=env, **quiet) as one,

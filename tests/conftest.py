@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every run, and no time limit that a busy machine could miss.
+settings.register_profile("stator", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("stator")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,7 +14,7 @@ import yaml
 from graphs import frontend, graph, worker
 
 from stator.check import CheckOptions, Ignore, Report, check, read
-from stator.check.formats import FORMATS
+from stator.check.formats import FORMATS, write
 from stator.compat import Finding
 from stator.errors import Position, Problem
 
@@ -60,7 +60,7 @@ def test_the_reports_of_these_tests_hold_every_kind_of_entry() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_names_each_finding_and_what_was_not_checked(name: str, report: Report) -> None:
     """No format leaves anything out: rules, reasons, problems and the place to read more."""
-    text = FORMATS[name](report, "error")
+    text = write(name, report, "error")
     assert text.endswith("\n")
     for finding in report.findings:
         assert finding.rule in text
@@ -76,7 +76,7 @@ def test_every_format_names_each_finding_and_what_was_not_checked(name: str, rep
 @REPORTS
 def test_sarif_is_valid_against_the_standard(report: Report) -> None:
     """Each log fits the published schema of SARIF 2.1.0, and every result leads to its rule."""
-    log = json.loads(FORMATS["sarif"](report, "error"))
+    log = json.loads(write("sarif", report, "error"))
     problems = [error.message for error in jsonschema_rs.validator_for(SARIF, validate_formats=True).iter_errors(log)]
     assert problems == []
     (run,) = log["runs"]
@@ -88,7 +88,7 @@ def test_sarif_is_valid_against_the_standard(report: Report) -> None:
 
 def test_sarif_marks_ignored_findings_as_suppressed() -> None:
     """A code host hides a suppressed result, and shows why."""
-    (run,) = json.loads(FORMATS["sarif"](MUCH, "error"))["runs"]
+    (run,) = json.loads(write("sarif", MUCH, "error"))["runs"]
     suppressed = [result for result in run["results"] if result.get("suppressions")]
     assert [result["ruleId"] for result in suppressed] == ["DYN406"]
     assert suppressed[0]["suppressions"][0]["justification"] == "tried | here"
@@ -97,7 +97,7 @@ def test_sarif_marks_ignored_findings_as_suppressed() -> None:
 @REPORTS
 def test_junit_is_well_formed_and_counts_right(report: Report) -> None:
     """Build servers read the counts of the suite; a control character in a message does not break the file."""
-    (suite,) = ET.fromstring(FORMATS["junit"](report, "error"))  # noqa: S314 - written by the code under test
+    (suite,) = ET.fromstring(write("junit", report, "error"))  # noqa: S314 - written by the code under test
     cases = suite.findall("testcase")
     assert int(suite.get("tests", "")) == len(cases) > 0
     assert int(suite.get("failures", "")) == len(suite.findall("testcase/failure")) == report.count("error")
@@ -107,8 +107,8 @@ def test_junit_is_well_formed_and_counts_right(report: Report) -> None:
 
 def test_junit_fails_what_the_check_fails() -> None:
     """With --fail-on warning a warning is a failed test, with never nothing is."""
-    (strict,) = ET.fromstring(FORMATS["junit"](MUCH, "warning"))  # noqa: S314 - written by the code under test
-    (lax,) = ET.fromstring(FORMATS["junit"](MUCH, "never"))  # noqa: S314 - written by the code under test
+    (strict,) = ET.fromstring(write("junit", MUCH, "warning"))  # noqa: S314 - written by the code under test
+    (lax,) = ET.fromstring(write("junit", MUCH, "never"))  # noqa: S314 - written by the code under test
     assert int(strict.get("failures", "")) == MUCH.count("error") + MUCH.count("warning")
     assert lax.get("failures") == "0"
 
@@ -116,7 +116,7 @@ def test_junit_fails_what_the_check_fails() -> None:
 @REPORTS
 def test_json_has_a_schema_version_and_the_counts(report: Report) -> None:
     """Programs find the version of the layout first, and the same numbers as people."""
-    document = json.loads(FORMATS["json"](report, "error"))
+    document = json.loads(write("json", report, "error"))
     assert document["schema_version"] == 1
     assert document["exit_code"] == report.exit_code("error")
     assert document["summary"]["errors"] == report.count("error")
@@ -126,7 +126,7 @@ def test_json_has_a_schema_version_and_the_counts(report: Report) -> None:
 @REPORTS
 def test_jsonl_is_one_object_a_line_and_ends_with_the_summary(report: Report) -> None:
     """A reader of a stream knows when it is complete."""
-    lines = [json.loads(line) for line in FORMATS["jsonl"](report, "error").splitlines()]
+    lines = [json.loads(line) for line in write("jsonl", report, "error").splitlines()]
     assert [line["type"] for line in lines].count("finding") == len(report.findings)
     assert lines[-1]["type"] == "summary"
     assert lines[-1]["schema_version"] == 1
@@ -137,7 +137,7 @@ def test_workflow_commands_are_escaped() -> None:
     odd = Finding(
         rule="DYN101", severity="warning", message="50% of\nthis", object="o", location=Position("a,b:c.yaml", 2, 3)
     )
-    line = FORMATS["github"](Report(operator="1.6.1", findings=(odd,)), "error").splitlines()[0]
+    line = write("github", Report(operator="1.6.1", findings=(odd,)), "error").splitlines()[0]
     assert line.startswith("::warning title=DYN101 sglang-embedding-canary,file=a%2Cb%3Ac.yaml,line=2,col=3::")
     assert "50%25 of%0Athis" in line
 
@@ -145,14 +145,14 @@ def test_workflow_commands_are_escaped() -> None:
 def test_markdown_keeps_its_table_whole() -> None:
     """A bar or a line break in a message stays inside its cell."""
     odd: Any = Finding(rule="DYN101", severity="error", message="a | b\nc <img>", object="o")
-    text = FORMATS["markdown"](Report(operator="1.6.1", findings=(odd,)), "error")
+    text = write("markdown", Report(operator="1.6.1", findings=(odd,)), "error")
     (row,) = [line for line in text.splitlines() if "DYN101" in line]
     assert "a \\| b c &lt;img>" in row
 
 
 def test_concise_is_one_line_a_finding_that_editors_open() -> None:
     """`file:line:column: severity ID name: message`, and the counts last."""
-    lines = FORMATS["concise"](MUCH, "error").splitlines()
+    lines = write("concise", MUCH, "error").splitlines()
     assert lines[0].startswith("-:")
     assert " DYN" in lines[0]
     assert lines[-1] == MUCH.last_line
@@ -162,6 +162,6 @@ def test_concise_is_one_line_a_finding_that_editors_open() -> None:
 def test_a_value_from_a_manifest_cannot_write_to_the_terminal(name: str) -> None:
     """Escape sequences and line breaks in a value are shown, not obeyed."""
     odd = Finding(rule="DYN101", severity="error", message="value \x1b[2J\n0 errors", object="o")
-    text = FORMATS[name](Report(operator="1.6.1", findings=(odd,)), "error")
+    text = write(name, Report(operator="1.6.1", findings=(odd,)), "error")
     assert "\\x1b[2J\\n0 errors" in text
     assert "\x1b" not in text

@@ -54,7 +54,7 @@ graphs = st.tuples(parts(0), parts(1)).map(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(graphs, st.sampled_from([None, Version(1, 4, 0), Version(1, 6, 1)]))
 def test_any_graph_is_judged_and_every_finding_has_its_place(made: dict[str, Any], after: Version | None) -> None:
     """No text of a manifest stops the check; findings are at a line, at a severity their rule knows."""
@@ -66,7 +66,6 @@ def test_any_graph_is_judged_and_every_finding_has_its_place(made: dict[str, Any
         assert SEVERITIES.index(finding.severity) <= worst[finding.rule]
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_no_option_of_a_release_is_unknown_to_it(data: st.DataObject) -> None:
     """Whatever a release's own parsers know is never called unknown there."""

@@ -71,9 +71,23 @@ def probe(**body: Any) -> Case:
     return one(worker(main={"livenessProbe": body}))
 
 
+def alpha(**fields: Any) -> Case:
+    """A v1alpha1 graph whose worker has these fields."""
+    main = {"image": "r/sglang:1.6.1", "command": ["python3", "-m", "dynamo.sglang"]}
+    service = {"componentType": "worker", "extraPodSpec": {"mainContainer": main}, **fields}
+    made = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "old"},
+        "spec": {"services": {"Worker": service}},
+    }
+    return (made,)
+
+
 GET = {"path": "/live", "port": "system"}
 POD_NAME = {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
 MM = ("--enable-multimodal",)
+TEXT = ("--use-sglang-tokenizer",)
 
 # rule, severity, component that is named, a manifest with the finding, manifests without it
 CASES: list[tuple[str, str, str, Case, list[Case]]] = [
@@ -95,6 +109,44 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         "Worker",
         env(DYN_SYSTEM_PORT="32768"),
         [env(DYN_SYSTEM_PORT="32767"), env(DYN_SYSTEM_PORT="-1")],
+    ),
+    (
+        "DYN107",
+        "error",
+        "Worker",
+        env(DYN_SYSTEM_PORT="9091"),
+        [
+            env(DYN_SYSTEM_PORT="9090"),
+            env(DYN_SYSTEM_PORT="$(PORT)"),
+            one(worker(env={"DYN_SYSTEM_PORT": "9091"}, main={"ports": [{"name": "system", "containerPort": 9091}]})),
+        ],
+    ),
+    (
+        "DYN107",
+        "warning",
+        "Worker",
+        one(worker(env={"DYN_SYSTEM_PORT": "9091"}, main={"command": ["/opt/start.sh"]})),
+        [one(worker(env={"DYN_SYSTEM_PORT": "9090"}, main={"command": ["/opt/start.sh"]}))],
+    ),
+    (
+        "DYN108",
+        "warning",
+        "Worker",
+        one(worker("1.6.1", *TEXT)),
+        [
+            one(worker("1.4.2", *TEXT)),
+            one(worker("1.6.1", *TEXT, "--embedding-worker")),
+            one(worker("1.6.1", *TEXT, env={"DYN_HEALTH_CHECK_PAYLOAD": '{"prompt":"Test","max_tokens":1}'})),
+            one(worker("1.6.1", *TEXT, main={"envFrom": [{"secretRef": {"name": "any"}}]})),
+            one(worker("1.6.1", "--no-use-sglang-tokenizer")),
+        ],
+    ),
+    (
+        "DYN108",
+        "warning",
+        "Worker",
+        one(worker("1.2.1", *TEXT, env={"DYN_HEALTH_CHECK_ENABLED": "true"}), frontend("1.2.1")),
+        [one(worker("1.1.1", *TEXT, env={"DYN_HEALTH_CHECK_ENABLED": "true"}), frontend("1.1.1"))],
     ),
     (
         "DYN106",
@@ -418,6 +470,28 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         [gpus("1", engine="sglang", sharedMemorySize="0"), gpus("2", "--tp", "2", engine="sglang")],
     ),
     ("DYN409", "warning", "Worker", hook(60), [hook(59), hook(60, grace=120)]),
+    (
+        "DYN420",
+        "error",
+        "",
+        one(worker(roles=[{"name": "leader"}, {"name": "worker"}])),
+        [one(worker(multinode={}, roles=[{"name": "leader"}, {"name": "worker"}])), one(worker("latest"))],
+    ),
+    ("DYN410", "error", "Worker", one(worker(replica=2)), [one(worker())]),
+    ("DYN410", "warning", "Worker", one(worker(device="gpu")), [one(worker(main={"newInKubernetes": True}))]),
+    ("DYN410", "error", "Worker", one(worker(main={"resource": {}})), [one(worker(main={"x": 1}))]),
+    ("DYN411", "warning", "Worker", alpha(autoscaling={"enabled": True}), [alpha(), alpha(autoscaling={})]),
+    ("DYN411", "warning", "Worker", alpha(dynamoNamespace="mine"), [alpha(globalDynamoNamespace=True)]),
+    (
+        "DYN412",
+        "warning",
+        "",
+        (graph(frontend(), worker(), annotations={"nvidia.com/dynamo-discover-backend": "etcd"}),),
+        [
+            (graph(frontend(), worker(), annotations={"nvidia.com/dynamo-discovery-backend": "etcd"}),),
+            (graph(frontend(), worker(), annotations={"nvidia.com/team": "search"}),),
+        ],
+    ),
     ("DYN404", "warning", "Worker", init("runtime"), [init("warm-up"), init("runtime", restartPolicy="Always")]),
 ]
 
@@ -439,6 +513,7 @@ def test_a_rule_speaks_where_it_should_and_nowhere_else(
 def test_every_rule_is_tried_here_or_in_a_test_of_its_own() -> None:
     """A rule nobody tries would not be noticed when it breaks."""
     elsewhere = {"DYN101", "DYN401", "DYN501", "DYN502", "DYN503", "DYN504", "DYN505"}
+    elsewhere |= {"DYN413", *(f"DYN60{number}" for number in range(1, 9))}
     assert {rule for rule, *_ in CASES} | elsewhere == {rule.id for rule in rules()}
 
 

@@ -187,3 +187,29 @@ def test_rules_are_listed_for_people_and_for_programs(stator: Stator) -> None:
     document = json.loads(stator("rules", "list", "-o", "json").stdout)
     assert document["schema_version"] == 1
     assert [rule["id"] for rule in document["rules"]] == [line.split()[0] for line in listed]
+
+
+def test_a_patch_is_shown_and_the_fix_is_written(stator: Stator, tmp_path: Path) -> None:
+    """`--diff` shows what `--fix` writes and writes nothing; what is left afterwards decides the exit code."""
+    text = manifest(worker="1.5.1", args="[--embedding-worker, --router-reset-states]", frontend="1.5.1")
+    file = tmp_path / "graph.yaml"
+    file.write_text(text)
+    shown = stator("check", "graph.yaml", "--diff", cwd=tmp_path)
+    assert shown.returncode == 1
+    assert shown.stdout.startswith("--- a/graph.yaml\n+++ b/graph.yaml\n")
+    assert "+              args: [--embedding-worker]" in shown.stdout
+    assert file.read_text() == text
+    written = stator("check", "graph.yaml", "--fix", cwd=tmp_path)
+    assert (written.returncode, written.stderr.count("fixed DYN")) == (0, 2)
+    assert written.stdout.startswith("0 errors, 0 warnings, 0 info")
+    assert stator("check", "graph.yaml", "--diff", cwd=tmp_path) == (0, "", "")
+    assert stator("check", "-", "--diff", stdin=text).stdout.startswith("--- a/-\n")
+
+
+@pytest.mark.parametrize("arguments", [("-", "--fix"), ("graph.yaml", "--fix", "--to", "1.6.1")])
+def test_only_files_as_they_are_can_be_fixed(stator: Stator, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Standard input cannot be written to, and a fix for another release would break this one."""
+    (tmp_path / "graph.yaml").write_text(manifest())
+    result = stator("check", *arguments, stdin=manifest(), cwd=tmp_path)
+    assert result.returncode == 2
+    assert "--fix" in result.stderr

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from apiserver import Server, attach, find_assets
+from operating import Kubectl, View, install
 from proxy import Proxy, proxying, through
 
 from stator.kube.client import Client
@@ -67,6 +68,26 @@ def namespace(cluster: Server) -> Iterator[str]:
     cluster.run_kubectl("wait", "--for=create", "serviceaccount/default", "-n", name)
     yield name
     cluster.run_kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def definitions(cluster: Server) -> None:
+    """The operator's kinds are installed, as far as that takes no webhook."""
+    install(cluster)
+
+
+@pytest.fixture
+async def view(definitions: None, client: Client, namespace: str) -> AsyncIterator[View]:
+    """What is in the test's namespace."""
+    del definitions
+    async with View(client, namespace).follow() as found:
+        yield found
+
+
+@pytest.fixture
+def kubectl(cluster: Server, namespace: str) -> Kubectl:
+    """Kubectl in the test's namespace."""
+    return Kubectl(cluster, namespace)
 
 
 @pytest.fixture

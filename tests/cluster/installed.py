@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from apiserver import Server
+import pytest
+from apiserver import Server, attach, find_assets
 
 from stator.install.crds import custom_resource_definitions
 from stator.install.rights import access
@@ -30,6 +33,19 @@ SETTINGS = Settings()
 OPERATOR = f"system:serviceaccount:{SETTINGS.namespace}:stator"
 
 
+@contextmanager
+def own_server(directory: Path) -> Iterator[Server]:
+    """An API server for one module of tests. Skips where there is none; with CI=true that fails."""
+    assets = find_assets()
+    if assets is None:
+        reason = "no API server: hack/kubernetes/build failed, and there is no $KUBEBUILDER_ASSETS"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    with attach(directory, assets) as server:
+        yield server
+
+
 class Running:
     """Webhooks in a thread of their own. Assign `policy` to change what they refuse."""
 
@@ -37,6 +53,8 @@ class Running:
         self.policy = policy
         self.port = 0
         self._server = server
+
+    def _prepare(self) -> None:
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
@@ -45,6 +63,7 @@ class Running:
 
     def start(self) -> None:
         """Start, install the configurations that lead here, and wait until the API server trusts the certificate."""
+        self._prepare()
         self._thread.start()
         if not self._ready.wait(60) or self._failure is not None:
             raise RuntimeError("the webhooks did not become Ready") from self._failure
@@ -53,6 +72,15 @@ class Running:
         """Stop and leave the configurations behind: what a cluster is like while its operator is down."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """While no operator runs."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
     def _run(self) -> None:
         try:
@@ -72,12 +100,14 @@ class Running:
             await served.established.wait()
             self._ready.set()
             await self._stop.wait()
+        # TLS connections say goodbye in the loop's next turns.
+        await asyncio.sleep(0.1)
 
 
 def configurations(port: int) -> list[Json]:
     """The definitions and webhook configurations that lead to a server on this machine."""
     client = by_url(f"https://127.0.0.1:{port}")
-    return [*custom_resource_definitions(client(CONVERT_PATH)), *webhook_configurations(client)]
+    return [*custom_resource_definitions(client(CONVERT_PATH)), *webhook_configurations(client, SETTINGS)]
 
 
 def apply(server: Server, objects: list[Json]) -> str:

@@ -194,7 +194,7 @@ def graph(name: str = "chat", image: str = "reg/sglang-runtime:1.6.1", **changes
     """
     made: Json = yaml.safe_load(text)
     for component in made["spec"]["components"]:
-        component |= changes.get(component["name"].lower(), {})
+        component.update(changes.get(component["name"].lower(), {}))
     return made
 
 

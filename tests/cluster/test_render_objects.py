@@ -98,7 +98,9 @@ def send(server: Server, objects: list[Json], *options: str) -> list[Json]:
 
 @pytest.fixture(scope="session")
 def defined(cluster: Server) -> Server:
-    """The server with every definition that rendered objects need."""
+    """The server with every definition and every namespace that rendered objects need."""
+    spaces = sorted({graph.namespace for case in CASES for graph in graphs(case)})
+    send(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in spaces])
     definitions = [*foreign_definitions(), *custom_resource_definitions()]
     names = [f"crd/{item['metadata']['name']}" for item in send(cluster, definitions)]
     cluster.run_kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
@@ -110,8 +112,6 @@ def defined(cluster: Server) -> Server:
 def test_a_server_takes_every_rendered_object(defined: Server, case: str, provider: str) -> None:
     """Nothing that `stator render` writes is refused, and no field of it is unknown."""
     objects = rendered(case, provider)
-    spaces = sorted({item["metadata"]["namespace"] for item in objects})
-    send(defined, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in spaces])
     taken = send(defined, objects, *DRY_RUN)
     assert [(item["kind"], item["metadata"]["name"]) for item in taken] == [
         (item["kind"], item["metadata"]["name"]) for item in objects

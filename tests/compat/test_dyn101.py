@@ -10,6 +10,7 @@ import yaml
 from dyn101_containers import evaluate
 
 from stator.compat import AddEnv, AddEnvLowest, ContainerFacts, Finding, Repair, Severity, Verdict, rules
+from stator.compat.edits import Edit, InsertEnv, SetEnv
 from stator.errors import Position
 from stator.model.commandline import CommandLine, Invocation
 
@@ -50,7 +51,18 @@ def found(
         remedy=words.remedy,
         fix=words.fix,
         repair=words.repair if repair else "",
+        edit=_edit(facts, outcome, values.get("payload", "")),
+        safe=words.safe,
     )
+
+
+def _edit(facts: ContainerFacts, outcome: str, payload: str) -> Edit | None:
+    """What the user can write instead: the payload as an entry, or the switch as the runtime reads it."""
+    if outcome in {"embedding", "flag-carried", "mode-unknown"}:
+        return InsertEnv(name="DYN_HEALTH_CHECK_PAYLOAD", value=payload or EMBEDDING)
+    checks = (facts.entry("DYN_HEALTH_CHECK_ENABLED") or {}).get("value", "").strip().lower()
+    plain = outcome == "checks-not-boolean" and checks in {"1", "true", "on"}
+    return SetEnv(name="DYN_HEALTH_CHECK_ENABLED", value="true") if plain else None
 
 
 def repaired(facts: ContainerFacts, outcome: str, repair: Repair, *where: str) -> Verdict:

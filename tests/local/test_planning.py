@@ -55,6 +55,11 @@ metadata: {name: hf, namespace: demo}
 stringData: {token: s3cret-token}
 ---
 apiVersion: v1
+kind: Secret
+metadata: {name: ports, namespace: demo}
+stringData: {system: "7391"}
+---
+apiVersion: v1
 kind: ConfigMap
 metadata: {name: cfg, namespace: demo}
 data: {colour: red, shape: round}
@@ -413,6 +418,15 @@ def test_secrets_are_marked_in_environment_and_arguments_and_shown_nowhere() -> 
     written = msgspec.json.encode(redacted(planned))
     assert b"s3cret" not in written
     assert msgspec.json.decode(msgspec.json.encode(planned), type=LocalPlan) == planned
+
+
+def test_a_port_that_only_a_secret_tells_is_not_shown() -> None:
+    """It is moved like any other, and neither report nor plan says which one it was."""
+    env = [{"name": "DYN_SYSTEM_PORT", "valueFrom": {"secretKeyRef": {"name": "ports", "key": "system"}}}]
+    planned = plan(graph(env=env, args=["--metrics-port", "$(DYN_SYSTEM_PORT)"]))
+    moved = [item for item in planned.adaptations if item.what == "port ***"]
+    assert [item.cluster for item in moved] == ["***"]
+    assert b"7391" not in msgspec.json.encode(redacted(planned))
 
 
 def test_a_secret_in_a_refused_setting_is_not_shown() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
 from stator.local.plan import ExecCommand, HttpGet, Probe, TcpSocket
-from stator.local.planning import PortAllocator
 from stator.local.supervisor.prober import Outcome, check
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -34,8 +34,8 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 @contextlib.asynccontextmanager
-async def serving(handler: Handler | None, port: int) -> AsyncIterator[None]:
-    """A server for the time being; None: nobody listens."""
+async def serving(handler: Handler | None) -> AsyncIterator[int]:
+    """A server for the time being, and its port; None: a port that is held and on which nobody listens."""
     handled: list[asyncio.Task[None]] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,9 +45,13 @@ async def serving(handler: Handler | None, port: int) -> AsyncIterator[None]:
         handled.append(task)
         await handler(reader, writer)
 
-    server = await asyncio.start_server(handle, "127.0.0.1", port) if handler else None
-    yield
-    if server:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        if handler is None:
+            yield held.getsockname()[1]
+            return
+        server = await asyncio.start_server(handle, sock=held)
+        yield held.getsockname()[1]
         server.close()
         await asyncio.gather(*handled)
 
@@ -56,9 +60,8 @@ def probe_http(handler: Handler | None, **fields: float) -> tuple[Outcome, int]:
     """Probe a server (None: nobody listens); what came out, and the port."""
 
     async def run() -> tuple[Outcome, int]:
-        port = PortAllocator(__name__).allocate()
-        probe = Probe(handler=HttpGet(port=port, path="/health"), **fields)
-        async with serving(handler, port):
+        async with serving(handler) as port:
+            probe = Probe(handler=HttpGet(port=port, path="/health"), **fields)
             return await check(probe, {}, "/"), port
 
     return asyncio.run(run())
@@ -109,14 +112,11 @@ def test_what_is_no_http_answer_is_a_failure(text: str) -> None:
 def test_a_tcp_probe_only_connects() -> None:
     """Anything that listens is well."""
 
-    async def run() -> tuple[Outcome, Outcome]:
-        port = PortAllocator(__name__).allocate()
-        probe = Probe(handler=TcpSocket(port=port))
-        async with serving(silent, port):
-            up = await check(probe, {}, "/")
-        return up, await check(probe, {}, "/")
+    async def connected(handler: Handler | None) -> Outcome:
+        async with serving(handler) as port:
+            return await check(Probe(handler=TcpSocket(port=port)), {}, "/")
 
-    up, down = asyncio.run(run())
+    up, down = asyncio.run(connected(silent)), asyncio.run(connected(None))
     assert up == Outcome()
     assert down.failure.endswith("connect: connection refused")
 

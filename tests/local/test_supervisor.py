@@ -132,6 +132,32 @@ def test_children_in_other_sessions_end_with_the_graph(graphs: Graphs) -> None:
     assert processes.members(record.marker) == ()
 
 
+ESCAPE = """
+import os, sys, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+sys.stdout.write(f"escaped {os.getpid()}\\n")
+sys.stdout.flush()
+os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(1000)"], {"PATH": "/usr/bin"})
+"""
+
+
+def test_a_process_that_hides_ends_with_the_graph(graphs: Graphs) -> None:
+    """It left its session, gave up its parent and cleared its environment: it is its supervisor's all the same."""
+    script = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {ESCAPE!r}]); time.sleep(1000)"
+    graph = graphs.start(graphs.plan(graphs.pod(graphs.container(argv=(sys.executable, "-c", script), readiness=None))))
+    log = graph.logs / "web-0.main.log"
+    wait_until(lambda: log.exists() and b"\n" in log.read_bytes())
+    pid = int(log.read_text().split()[1])
+    wait_until(lambda: b"STATOR_GRAPH" not in Path(f"/proc/{pid}/environ").read_bytes())
+    assert processes.identify(pid)
+    lifecycle.stop(graph)
+    assert processes.identify(pid) is None
+
+
 def test_orphans_of_a_killed_supervisor_are_ended_by_the_next_command(graphs: Graphs) -> None:
     """Also when they left their session; the status says what happened, and the secret files are gone."""
     secret = FilePlan(path="", content=SECRET.encode(), mode=0o600, secret=True)
@@ -322,6 +348,29 @@ def test_secret_values_are_in_no_file(graphs: Graphs) -> None:
     files = [path for path in graphs.state.path.rglob("*") if path.is_file()]
     assert graph.path / "plan.json" in files
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_secret_values_are_in_no_log(graphs: Graphs) -> None:
+    """What a process says of its Secrets is masked before it is written, in pieces, at the end and line by line."""
+    script = (
+        "import os, sys, time\n"
+        "token, key = os.environ['TOKEN'], os.environ['KEY']\n"
+        "def say(text):\n    os.write(1, text.encode())\n"
+        "say('token ' + token[:9]); say(token[9:] + ' given\\n')\n"
+        "say(key.splitlines()[1] + '\\n' + os.environ['PORT'] + '\\n'); say('end ' + token)"
+    )
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "TOKEN": SecretText(SECRET),
+        "KEY": SecretText("-----BEGIN-----\nMIGkAgEBBDDsecond\n-----END-----\n"),
+        "PORT": SecretText("8000"),
+    }
+    container = graphs.container(argv=(sys.executable, "-c", script), env=env, readiness=None)
+    graph = graphs.start(graphs.plan(graphs.pod(container)), Settings(backoff_initial=100))
+    graphs.wait(graph, lambda status: status.pods[0].reason == "CrashLoopBackOff")
+    written = (graph.logs / "web-0.main.log").read_text()
+    assert written.startswith("token *** given\n***\n8000\nend ***")
+    assert SECRET not in written
 
 
 @pytest.mark.parametrize("secret", [f"{SECRET}-line one\n{SECRET}-line two", SECRET * 60])

@@ -6,14 +6,9 @@ from collections.abc import Callable
 from io import BytesIO
 
 import pytest
-from hypothesis import settings
 
 from stator.errors import InvalidInputError, Problem
 from stator.model import Inventory, load
-
-# The same examples on every run, and no time limit that a busy machine could miss.
-settings.register_profile("deterministic", derandomize=True, deadline=None)
-settings.load_profile("deterministic")
 
 Load = Callable[..., Inventory]
 Problems = Callable[..., list[Problem]]

@@ -176,6 +176,47 @@ def test_what_cannot_be_read_is_said(command: list[str], args: list[str], reason
     assert reason in read_command_line(command, args).opaque
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        'start() { python3 -m m "$@"; }; start --x',
+        "function start {\n  python3 -m m $1\n}\nstart --x",
+        'start ()\n{\n  test -e /x && { echo y; }\n  exec python3 -m m "$@"\n}\nstart --x',
+        'start() ( python3 -m m "${@}" ); start --x',
+        'start() { if test -e /x; then { echo y; }; fi; python3 -m m "$@"; }; start --x',
+    ],
+)
+def test_a_functions_parameters_are_those_of_its_calls(script: str) -> None:
+    """What a function passes on is not what the script was given: the rest of the command line is not known."""
+    read = read_command_line(["sh", "-c", script, "sh", "--given"], [])
+    assert [found.module for found in read.invocations] == ["m"]
+    assert "--given" not in read.invocations[0].argv
+    assert read.opaque
+
+
+def test_a_script_with_a_function_still_passes_its_own_parameters_on() -> None:
+    """Outside of the function's body they are the script's."""
+    script = 'log() { echo "$1"; }; log start; exec python3 -m m "$@"'
+    read = read_command_line(["sh", "-c", script, "sh", "--given"], [])
+    assert (read.invocations[0].argv, read.opaque) == (("--given",), "")
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        (["python3", "-m", "$(MOD)", "--x"], []),
+        (["python3", "-mdynamo.$(KIND)"], []),
+        (SHELL, ['python3 -m "$MOD" --x']),
+        (SHELL, ["python3 -m `cat module`"]),
+    ],
+)
+def test_a_module_that_is_named_at_start_is_no_module(command: list[str], args: list[str]) -> None:
+    """Nobody can say before what runs, so nothing is claimed to."""
+    read = read_command_line(command, args)
+    assert read.invocations == ()
+    assert "only known at start" in read.opaque
+
+
 @pytest.mark.parametrize("script", ["echo python3 -m m", "pip --version; which python3", "cat <<E\npython3 -m m\nE"])
 def test_text_that_only_looks_like_a_run_is_none(script: str) -> None:
     """What is printed, looked up or fed to a program is not run."""

@@ -278,7 +278,7 @@ def test_a_worker_without_a_framework_is_said_too() -> None:
 WORDS = st.lists(st.text(alphabet="ab 'x\"$;&|\\*~#(){}\n=-", min_size=1, max_size=6), max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rest=WORDS)
 def test_words_reach_the_module_unchanged_through_a_shell(rest: list[str]) -> None:
     """Whatever the user's arguments are, the shell that computes a rank hands them on as they were."""
@@ -289,7 +289,6 @@ def test_words_reach_the_module_unchanged_through_a_shell(rest: list[str]) -> No
     assert ran.split("\0")[:-1] == [*argv.words, "--node-rank", "2"]
 
 
-@settings(deadline=None)
 @given(before=st.sampled_from(["", "echo '-m dynamo.sglang'; ", "# -m dynamo.sglang\n", "A=1 "]), flag=WORDS)
 def test_flags_in_a_script_are_seen_by_the_module(before: str, flag: list[str]) -> None:
     """Text that only looks like the module is passed over."""

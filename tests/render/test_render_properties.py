@@ -86,7 +86,7 @@ def objects(manifest: Manifest) -> dict[tuple[str, str], dict[str, Any]]:
     return {(item["kind"], item["metadata"]["name"]): item for item in manifest.objects}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=graphs(), options=st.sampled_from(PROVIDERS))
 def test_what_the_api_server_wants_to_be_unique_is_unique(value: dict[str, Any], options: RenderOptions) -> None:
     """Objects by kind and name; in a pod containers, volumes, and in a container variables, ports and mount paths."""
@@ -106,7 +106,7 @@ def test_what_the_api_server_wants_to_be_unique_is_unique(value: dict[str, Any],
                 assert {item["name"] for item in container.get("volumeMounts", ())} <= set(volumes)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=graphs(), options=st.sampled_from(PROVIDERS))
 def test_the_order_of_keys_in_a_file_does_not_show(value: dict[str, Any], options: RenderOptions) -> None:
     """Only lists are ordered; a graph written with its keys the other way round renders to the same bytes."""
@@ -123,7 +123,7 @@ def turned(value: Any) -> Any:
     return [turned(item) for item in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=graphs(), options=st.sampled_from(PROVIDERS))
 def test_rendering_leaves_the_graph_alone(value: dict[str, Any], options: RenderOptions) -> None:
     """Rendered once or twice, the graph stays what it was and the result is the same."""
@@ -134,7 +134,7 @@ def test_rendering_leaves_the_graph_alone(value: dict[str, Any], options: Render
     assert to_yaml(first.objects) == to_yaml(second.objects)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=graphs(), options=st.sampled_from(PROVIDERS))
 def test_every_entry_of_an_environment_has_a_history(value: dict[str, Any], options: RenderOptions) -> None:
     """Provenance names each variable of each main container once, with the value that is there."""
@@ -152,7 +152,7 @@ def test_every_entry_of_an_environment_has_a_history(value: dict[str, Any], opti
             assert all(told[entry["name"]] == entry["value"] for entry in main["env"] if "value" in entry)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=graphs(), options=st.sampled_from(PROVIDERS), extra=components("Other", "sglang"))
 def test_another_component_leaves_the_others_services_alone(
     value: dict[str, Any], options: RenderOptions, extra: dict[str, Any]

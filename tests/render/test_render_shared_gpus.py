@@ -9,9 +9,12 @@ import yaml
 from rendered import named_env, object_of, pod_of, provenance_of, render
 
 from stator.errors import InvalidInputError
+from stator.explain.variables import variables
+from stator.model import Inventory
 from stator.render import Manifest
 
 CLAIM = {"name": "intrapod-shared-gpu"}
+PORT = "DYN_SYSTEM_PORT"
 MOUNT = {"name": "gms-intrapod-control", "mountPath": "/gms-intrapod-control"}
 
 
@@ -107,6 +110,17 @@ def test_two_engines_stand_in_one_pod() -> None:
         assert len({entry["name"] for entry in engine["env"]}) == len(engine["env"])
     assert [item["name"] for item in pod_of(manifest)["containers"]] == ["engine-0", "engine-1", "loader", "other"]
     assert manifest.not_rendered == ()
+
+
+def test_an_engines_variables_say_what_they_replace() -> None:
+    """A worker's own port and the type's default are still seen behind the engine's."""
+    manifest = render(graph(failover=True))
+    [found] = [item for item in manifest.components[0].provenance if (item.container, item.name) == ("engine-1", PORT)]
+    assert (found.setter.value, [setter.value for setter in found.replaced]) == ("9091", ["9090"])
+    [part] = manifest.components
+    assert {item.name for item in variables(manifest, part, Inventory()).variables} == set(
+        named_env(engines(manifest)[0])
+    )
 
 
 @pytest.mark.parametrize(

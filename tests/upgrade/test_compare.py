@@ -141,7 +141,7 @@ def test_a_volume_claim_is_a_difference_of_its_path() -> None:
 VALUES = st.text(alphabet="abc ", min_size=1, max_size=3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(before=VALUES, after=VALUES)
 def test_a_roll_always_has_a_reason_and_a_stay_none(before: str, after: str) -> None:
     """A pod template differs if and only if a change is listed or the generation changes."""

@@ -126,7 +126,7 @@ def test_a_setting_that_fits_nothing_is_refused() -> None:
 MINORS = st.integers(2, 7)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(frontends=st.tuples(MINORS, MINORS), workers=st.tuples(MINORS, MINORS))
 def test_a_plan_without_a_stop_never_leaves_the_window(frontends: tuple[int, int], workers: tuple[int, int]) -> None:
     """If no step stops, frontends and workers of every moment, old and new side by side, understand each other."""

@@ -51,6 +51,39 @@ def test_an_override_moves_with_the_tag() -> None:
     assert moved(graph(runtimeVersionOverride="1.5.1")).runtime_version_override == "1.6.1"
 
 
+def roles(*images: str) -> list[dict[str, Any]]:
+    """A leader and a worker with pod templates of their own."""
+    containers = ([{"name": "main", "image": image}] for image in images)
+    return [
+        {"name": name, "podTemplate": {"spec": {"containers": found}}}
+        for name, found in zip(("leader", "worker"), containers, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("images", "moved_to", "override"),
+    [
+        (("r/a:1.5.1", "r/b:v1.5.1"), ("r/a:1.6.1", "r/b:v1.6.1"), None),
+        (("r/a:1.5.1", "r/b:latest"), ("r/a:1.6.1", "r/b:latest"), "1.6.1"),
+    ],
+)
+def test_roles_with_pods_of_their_own_are_moved(
+    images: tuple[str, str], moved_to: tuple[str, str], override: str | None
+) -> None:
+    """Leader and worker are one engine: both are at the release, by tag or by the override."""
+    document = {
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g"},
+        "spec": {
+            "components": [{"name": "Decode", "type": "decode", "multinode": {"nodeCount": 2}, "roles": roles(*images)}]
+        },
+    }
+    part = moved(load(["-"], stdin=io.StringIO(json.dumps(document))).graphs[0])
+    found = [role["podTemplate"]["spec"]["containers"][0]["image"] for role in part.other["roles"]]
+    assert (tuple(found), part.runtime_version_override) == (moved_to, override)
+
+
 def test_the_container_that_holds_the_runtime_is_moved() -> None:
     """Beside a native engine that is the init container `runtime`, and the engine's own image stays."""
     init = {"name": "runtime", "image": "reg/sglang-runtime:1.5.1", "restartPolicy": "Always"}

@@ -3,13 +3,12 @@
 from stator.admission.admit import file_problems, problems, update_problems
 from stator.admission.review import Review, review
 from stator.admission.subject import Installed
-from stator.admission.warnings import ignored, warnings
+from stator.admission.warnings import warnings
 
 __all__ = [
     "Installed",
     "Review",
     "file_problems",
-    "ignored",
     "problems",
     "review",
     "update_problems",

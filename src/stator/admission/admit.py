@@ -16,7 +16,7 @@ from stator.admission.metadata import restart, steering
 from stator.admission.multinode import multinode_type, roles
 from stator.admission.picker import picker
 from stator.admission.scheduling import grove_only, kv_transfer, min_available, provider_override, topology
-from stator.admission.subject import Breach, Installed, Rule, Subject
+from stator.admission.subject import Breach, Installed, Occasion, Rule, Subject
 from stator.admission.update import changes
 from stator.errors import InvalidInputError, Problem
 from stator.model import Graph
@@ -53,13 +53,15 @@ def problems(
     options: RenderOptions = _OPTIONS,
     user: str | None = None,
     trusted: frozenset[str] = frozenset(),
+    occasion: Occasion = "create",
 ) -> tuple[Problem, ...]:
     """Why a new graph is refused; empty if it is admitted. All at once, at fields of the version that was submitted.
 
     `options.operator` is the release that would render it. `user` asks; None if it is not known who does.
-    `trusted` are the names of the operator's own users.
+    `trusted` are the names of the operator's own users. `occasion` other than `create` leaves out what is refused of
+    new objects only.
     """
-    subject = _subject(graph, installed, options, user, trusted)
+    subject = msgspec.structs.replace(_subject(graph, installed, options, user, trusted), occasion=occasion)
     return _located(graph, _all(subject))
 
 
@@ -103,6 +105,9 @@ def _breaches(subject: Subject) -> tuple[Breach, ...]:
 
 
 def _all(subject: Subject) -> tuple[Breach | Problem, ...]:
+    if subject.graph.kind == "DynamoComponentDeployment" and subject.by_operator:
+        # The operator makes it of a graph that was admitted, perhaps under older rules.
+        return ()
     return (*_breaches(subject), *_unrenderable(subject))
 
 

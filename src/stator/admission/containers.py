@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from stator.admission.multinode import POWER_LIMIT
@@ -63,20 +64,25 @@ def resources(subject: Subject) -> Iterator[Breach]:
 
 def _resources(component: Component, path: Path, container: Json) -> Iterator[Breach]:
     given = container.get("resources") or {}
-    requests, limits = given.get("requests") or {}, given.get("limits") or {}
+    amounts: dict[tuple[str, str], Decimal] = {}
     about = f'component {component.name}, container "{container.get("name", "")}":'
-    for kind, amounts in (("requests", requests), ("limits", limits)):
-        for name, text in amounts.items():
-            amount = quantity(str(text))
+    for kind in ("requests", "limits"):
+        for name, text in (given.get(kind) or {}).items():
             where = (*path, "resources", kind, name)
+            try:
+                amount = amounts[kind, name] = quantity(str(text))
+            except ValueError:
+                yield _impossible(where, f"{about} {kind} of {name} is {text}, which is beyond counting")
+                continue
             if amount < 0:
                 yield _impossible(where, f"{about} {kind} of {name} is {text}, which is below zero")
-            elif "/" in name and amount % 1:
+            elif "/" in name and amount != amount.to_integral_value():
                 yield _impossible(where, f"{about} {kind} of {name} is {text}, and devices are whole")
-    for name in requests.keys() & limits.keys():
-        if "/" not in name and quantity(str(requests[name])) > quantity(str(limits[name])):
-            what = f"{about} requests {requests[name]} {name} and limits it to {limits[name]}"
-            yield _impossible((*path, "resources", "requests", name), what)
+    for (kind, name), amount in amounts.items():
+        # Of devices both are equal, which is rendering's to say.
+        if kind == "requests" and "/" not in name and amount > amounts.get(("limits", name), amount):
+            what = f"{about} requests {given[kind][name]} {name} and limits it to {given['limits'][name]}"
+            yield _impossible((*path, "resources", kind, name), what)
 
 
 def _impossible(path: Path, what: str) -> Breach:

@@ -1,7 +1,8 @@
 """Experimental features of a worker: a runtime beside a native engine, GPU memory service, failover, checkpoints.
 
 A failover takes over the memory that a GPU memory service of the same mode holds; so what such a service needs (a
-worker with a GPU; Grove and vLLM between pods) is said once, there.
+worker with a GPU; Grove and vLLM between pods) is said once, there. That the service inside a pod needs a GPU is
+rendering's to say.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from stator.admission.subject import (
 )
 from stator.model import RUNTIME_CONTAINER, Component, Path
 from stator.render import names
+from stator.render.resources import GPU, gpu_count
 
 _DISCOVERY_MODE = names.DISCOVERY_MODE
 _INTRA, _INTER = "IntraPod", "InterPod"
@@ -57,9 +59,9 @@ def _gpu_memory_service(subject: Subject, component: Component, settings: Mappin
 
     if not is_worker(component):
         yield breach("goes with workers only", remedy="leave it out, or set the type", given=component.type)
-    if not _has_gpu(main_of(component)):
-        yield breach("needs a GPU", remedy="give the main container a limit of at least 1 nvidia.com/gpu")
     if mode_of(settings) == _INTER:
+        if is_worker(component) and not gpu_count(main_of(component).get("resources") or {}):
+            yield breach("needs a GPU", remedy=f"give the main container a limit of at least 1 {GPU}")
         if subject.on_grove is False:
             yield breach("between pods needs Grove", "mode", remedy=f"use the mode {_INTRA}, or run it on Grove")
         if (backend := subject.backend(component)) not in ("vllm", "noop"):
@@ -165,11 +167,3 @@ def _checkpoint(subject: Subject, component: Component, settings: Mapping[str, A
 def mode_of(settings: Mapping[str, Any]) -> str:
     """The mode of a GPU memory service or a failover."""
     return settings.get("mode") or _INTRA
-
-
-def _has_gpu(container: Mapping[str, Any]) -> bool:
-    """Whether a container has a whole GPU or a part of one; claims of dynamic resource allocation count."""
-    resources = container.get("resources") or {}
-    amounts = {**(resources.get("requests") or {}), **(resources.get("limits") or {})}
-    devices = (str(amount) for name, amount in amounts.items() if "gpu" in name.rpartition("/")[2] or "mig-" in name)
-    return bool(resources.get("claims")) or any(amount.strip("0") for amount in devices)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from stator.admission.subject import Breach, Subject, container_names, is_worker, nodes
+from stator.admission.subject import Breach, Subject, is_worker, nodes
 from stator.model import RUNTIME_CONTAINER, Component
 
 POWER_LIMIT = "dynamo.nvidia.com/gpu-power-limit"
@@ -32,7 +33,7 @@ def roles(subject: Subject) -> Iterator[Breach]:
             yield from _roles(component, given)
 
 
-def _roles(component: Component, given: list[dict[str, object]]) -> Iterable[Breach]:
+def _roles(component: Component, given: Sequence[Mapping[str, Any]]) -> Iterable[Breach]:
     def breach(what: str, *path: str | int, remedy: str = "") -> Breach:
         full = (*component.path, "roles", *path)
         return Breach(rule="roles", path=full, what=f"component {component.name}: {what}", remedy=remedy)
@@ -51,21 +52,16 @@ def _roles(component: Component, given: list[dict[str, object]]) -> Iterable[Bre
     with_template = [index for index, role in enumerate(given) if role.get("podTemplate")]
     if len(with_template) == 1 and len(given) > 1:
         yield breach("one role has a podTemplate, the other has none", 1 - with_template[0], remedy="write both")
+    if with_template and component.pod_template:
+        what = "a role has a podTemplate, and so has the component"
+        yield breach(what, with_template[0], "podTemplate", remedy="keep those of the roles")
     for index in with_template:
         yield from _template(component, index, given[index]["podTemplate"])
 
 
-def _template(component: Component, index: int, template: object) -> Iterator[Breach]:
-    assert isinstance(template, dict)  # noqa: S101 - the schema says so
+def _template(component: Component, index: int, template: Mapping[str, Any]) -> Iterator[Breach]:
     where = (*component.path, "roles", index, "podTemplate")
     about = f"component {component.name}: "
-    if container_names(component.pod_template):
-        yield Breach(
-            rule="roles",
-            path=where,
-            what=f"{about}a role has a podTemplate, and so has the component",
-            remedy="keep those of the roles",
-        )
     if POWER_LIMIT in ((template.get("metadata") or {}).get("annotations") or {}):
         yield Breach(
             rule="roles",

@@ -16,11 +16,14 @@ from stator.admission.warnings import warnings
 from stator.errors import InvalidInputError, Problem
 from stator.model import Document, Graph, load_objects
 from stator.model.identity import GRAPH_KINDS
-from stator.model.load import without_nulls
+from stator.model.load import shown, without_nulls
 from stator.model.schema import frozen_fields, schema_problems
 from stator.render import RenderOptions
 
 Json = Mapping[str, Any]
+
+# Kinds whose rules are all in their schema.
+_BY_SCHEMA = ("DynamoModel", "DynamoGraphDeploymentScalingAdapter")
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -44,18 +47,21 @@ def review(
     DynamoGraphDeployment, DynamoComponentDeployment, DynamoModel, DynamoGraphDeploymentScalingAdapter; an object of
     another kind is admitted as it is.
     """
-    if new["kind"] not in GRAPH_KINDS:
+    if new["kind"] in _BY_SCHEMA:
         return Review(_by_schema(new, old))
+    if new["kind"] not in GRAPH_KINDS:
+        return Review()
     graph, wrong = _loaded(new)
     before, known = (None, ()) if old is None else _loaded(old)
     if graph is None:
         was = {problem.what for problem in known}
         return Review(tuple(problem for problem in wrong if problem.what not in was))
-    if before is None:
-        # A stored object that is no graph by today's schema is mended by this change.
-        found = problems(graph, installed=installed, options=options, user=user, trusted=trusted)
+    how: dict[str, Any] = {"installed": installed, "options": options, "user": user, "trusted": trusted}
+    if before is not None:
+        found = update_problems(before, graph, **how)
     else:
-        found = update_problems(before, graph, installed=installed, options=options, user=user, trusted=trusted)
+        # A stored object that is no graph by today's schema is mended by this change: there is nothing to compare with.
+        found = problems(graph, occasion="create" if old is None else "update", **how)
     return Review(found, warnings(graph))
 
 
@@ -67,13 +73,10 @@ def _loaded(value: Json) -> tuple[Graph | None, tuple[Problem, ...]]:
 
 
 def _by_schema(new: Json, old: Json | None) -> tuple[Problem, ...]:
-    """What the schema of the object's kind refuses; nothing for a kind without one."""
+    """What the schema of the object's kind refuses, and changes of what it says is frozen."""
     name = f"{new['apiVersion'].rpartition('/')[2]}.yaml#/{new['kind']}"
-    document = Document(f"{new['kind']}/{new['metadata'].get('namespace', '')}/{new['metadata']['name']}", new)
-    try:
-        found = schema_problems(document, without_nulls(new), name)
-    except KeyError:
-        return ()
+    document = Document(shown(new), new)
+    found = schema_problems(document, without_nulls(new), name)
     if old is None:
         return tuple(found)
     was = {problem.what for problem in schema_problems(document, without_nulls(old), name)}

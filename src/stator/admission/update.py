@@ -165,16 +165,6 @@ def _metadata(old: Graph, subject: Subject) -> Iterator[Breach]:
     new = subject.graph
     if subject.by_operator is False and old.annotations.get(RECORDED) != new.annotations.get(RECORDED):
         yield not_yours()
-    origin = names.ORIGIN_VERSION
-    if origin in old.annotations and old.annotations[origin] != new.annotations.get(origin):
-        was = old.annotations[origin]
-        yield Breach(
-            rule="frozen",
-            path=("metadata", "annotations", origin),
-            what=f"annotation {origin} is {was}, and cannot change",
-            why="it says which defaults the graph was made with",
-            remedy="leave it as it is",
-        )
 
 
 def _restart(old: Graph, new: Graph) -> Iterator[Breach]:

@@ -1,69 +1,32 @@
-"""What is admitted and will not do what its author may think: deprecated forms, and fields that are dropped."""
+"""What is admitted and may not do what its author thinks, beside what the compatibility rules say.
+
+Fields that are dropped (DYN410) or ignored (DYN411) are such rules: whoever shows their findings shows those.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from stator.admission.containers import unknown_product
 from stator.admission.subject import experimental
 from stator.errors import Problem
 from stator.model import Graph
 from stator.model.conversion import ALPHA, BETA
-from stator.model.documents import field_path
-from stator.model.identity import GRAPH_KINDS
-from stator.model.unknown import unknown_fields
-
-_DROPPED = {
-    "dynamoNamespace": "the operator derives it from the graph's namespace and name",
-    "autoscaling": "use scalingAdapter, and an autoscaler on its scale subresource",
-}
 
 
 def warnings(graph: Graph) -> tuple[Problem, ...]:
-    """Everything worth a warning, at its place. The text of each is one line for a client to show."""
-    document = graph.origin.document
-    unknown = (
-        Problem(
-            what=f"unknown field {field_path(field.path)}" + (f", did you mean {field.meant}?" if field.meant else ""),
-            position=document.locate(field.path),
-            why="the API server drops it",
-        )
-        for field in unknown_fields(document)
-    )
-    return (*deprecated_version(graph), *ignored(graph), *unknown, *_discouraged(graph))
+    """Everything worth a warning, at its place."""
+    return (*_deprecated_version(graph), *_of_components(graph))
 
 
-def deprecated_version(graph: Graph) -> Iterator[Problem]:
-    """The API version is deprecated; the words are those of the custom resource definition."""
-    if graph.api_version == ALPHA and graph.kind in GRAPH_KINDS:
+def _deprecated_version(graph: Graph) -> Iterator[Problem]:
+    """The words are those of the custom resource definition, so that a client that shows both shows one."""
+    if graph.api_version == ALPHA:
         what = f"{ALPHA} {graph.kind} is deprecated; use {BETA} {graph.kind}"
         yield Problem(what=what, position=graph.origin.document.locate(("apiVersion",)))
 
 
-def ignored(graph: Graph) -> Iterator[Problem]:
-    """Fields of a v1alpha1 service that every operator ignores."""
-    document = graph.origin.document
-    for path, service in _services(document.value):
-        for field, why in _DROPPED.items():
-            if service.get(field):
-                full = (*path, field)
-                what = f"{field_path(full)} is deprecated and ignored"
-                yield Problem(what=what, position=document.locate(full), why=why)
-
-
-def _services(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    spec = value["spec"]
-    if value["apiVersion"] != ALPHA:
-        return
-    if value["kind"] == "DynamoComponentDeployment":
-        yield ("spec",), spec
-        return
-    for key, service in spec["services"].items():
-        yield ("spec", "services", key), service or {}
-
-
-def _discouraged(graph: Graph) -> Iterator[Problem]:
+def _of_components(graph: Graph) -> Iterator[Problem]:
     for component in graph.components:
         settings = experimental(component, "checkpoint") or {}
         for field in ("mode", "identity"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
+from stator.admission import Installed, file_problems, update_problems
 from stator.cli import options
+from stator.cli.report import echo_refusals
 from stator.errors import ExitCode, InvalidInputError, Problem
-from stator.model import Inventory
+from stator.model import Graph, Inventory
 from stator.model.load import load
 from stator.render import Provider, RenderOptions, render_graph
 from stator.upgrade import Side, compare_all
@@ -46,7 +48,8 @@ def diff(  # noqa: PLR0913 - one argument per option
 
     A and B are files, directories, or - for standard input. Without B, A is compared with itself at other releases:
     --set moves components, --operator (with --from-operator for the one before) the operator. Nothing is asked of a
-    cluster. Exit code 0; with --exit-code 1 if any object differs.
+    cluster; what admission would refuse of the change is named on standard error. Exit code 0; with --exit-code 1 if
+    any object differs.
     """
     chosen = options.parse_settings(settings)
     new = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
@@ -65,8 +68,10 @@ def diff(  # noqa: PLR0913 - one argument per option
         )
     first = load([before], namespace=namespace)
     second = first if after is None else load([after], namespace=namespace)
-    graphs = compare_all(_sides(first, old, {}), _sides(second, new, chosen))
+    sides = _sides(first, old, {}), _sides(second, new, chosen)
+    graphs = compare_all(*sides)
     click.echo((diff_json if output == "json" else diff_text)(graphs), nl=False)
+    echo_refusals(_refusals(*sides, provider))
     others = len(first.others) + (len(second.others) if after else 0)
     if others or not graphs:
         click.echo(f"{len(graphs)} graphs compared, {others} documents of other kinds were not", err=True)
@@ -76,3 +81,18 @@ def diff(  # noqa: PLR0913 - one argument per option
 def _sides(inventory: Inventory, rendering: RenderOptions, chosen: Mapping[str, Version]) -> list[Side]:
     graphs = with_versions_where_named(inventory.graphs, chosen)
     return [Side(graph, render_graph(graph, rendering), rendering.operator) for graph in graphs]
+
+
+def _refusals(before: Sequence[Side], after: Sequence[Side], provider: Provider) -> list[tuple[Graph, Problem]]:
+    """What admission would refuse of each change; of a graph that is new, what it would refuse of the graph."""
+    installed = Installed(grove=True if provider == "grove" else None)
+    old = {side.manifest.graph: side.graph for side in before}
+    return [
+        (side.graph, problem)
+        for side in after
+        for problem in (
+            update_problems(old[side.manifest.graph], side.graph, installed=installed)
+            if side.manifest.graph in old
+            else file_problems(side.graph, installed=installed)
+        )
+    ]

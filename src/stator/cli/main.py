@@ -30,6 +30,9 @@ COMMANDS = {
     "logs": ("stator.cli.logs", "Print the logs of a component that runs here."),
     "operator": ("stator.cli.operator", "Run the Kubernetes operator."),
     "down": ("stator.cli.down", "Stop graphs that run here and leave nothing behind."),
+    "matrix": ("stator.cli.matrix", "Run every pair of releases of frontend and worker, and check what they answer."),
+    "rehearse": ("stator.cli.rehearse", "Upgrade a graph under traffic, and count what fails."),
+    "runtime": ("stator.cli.runtime", "List, make and remove the environments that stand for images."),
     "install": ("stator.cli.install", "Print what a cluster needs to run graphs: definitions, rights, the operator."),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from stator.cli import options
+from stator.cli.report import echo_refusals, refusals
 from stator.errors import ExitCode
 from stator.model.load import load
 from stator.render import Provider, RenderOptions
@@ -42,7 +43,8 @@ def plan(
     """Order the steps of an upgrade of the graphs in SOURCES, and check each of them.
 
     --set moves components or types to a release, --from-operator and --operator the operator. Each step says which
-    pods roll, and whether every pair of versions that meets stays in its window. Exit code 1 if a step must not be
+    pods roll, and whether every pair of versions that meets stays in its window. What admission would refuse of the
+    graphs is named on standard error. Exit code 1 if a step must not be
     taken, 3 if a version that matters is not known.
     """
     chosen = options.parse_settings(settings)
@@ -52,4 +54,5 @@ def plan(
     result = make_plan(inventory.graphs, chosen, before, after)
     write = plan_diagram if diagram else plan_json if output == "json" else plan_text
     click.echo(write(result), nl=False)
+    echo_refusals(refusals(inventory.graphs, provider))
     return _EXIT_CODES[result.state]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stator.cli import options
-from stator.cli.report import echo_findings, exit_code, required_graphs
+from stator.cli.report import echo_findings, exit_code, refusals, required_graphs
 from stator.model.load import load
 from stator.render import Provider, RenderOptions, render_graph
 from stator.render.explain import explain_json, explain_text
@@ -35,8 +35,8 @@ def render(
     SOURCES are files, directories, or - for standard input; ConfigMaps and Secrets beside the graphs are read for
     references only. YAML output is a document stream, JSON output one v1 List, both in a stable order.
 
-    Exit code 1 if an error is found that nothing repairs, 3 if a version cannot be told; the objects are written all
-    the same.
+    Exit code 1 if an error is found that nothing repairs or admission would refuse a graph, 3 if a version cannot be
+    told; the objects are written all the same.
     """
     settings = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
     inventory = load(sources, namespace=namespace)
@@ -48,5 +48,6 @@ def render(
     else:
         objects = [item for manifest in manifests for item in manifest.objects]
         click.echo((to_json if output == "json" else to_yaml)(objects), nl=False)
-    echo_findings(manifests, inventory)
-    return exit_code(manifests)
+    refused = refusals(inventory.graphs, provider)
+    echo_findings(manifests, inventory, refused)
+    return exit_code(manifests, refused)

@@ -11,7 +11,7 @@ import click
 
 from stator.cli import options
 from stator.cli.interrupts import as_interrupt, deferred
-from stator.cli.report import echo_findings, required_graphs
+from stator.cli.report import echo_findings, refusals, required_graphs
 from stator.cli.view import follow, graph_lines, trouble_lines
 from stator.errors import ExitCode
 from stator.local.config import load_config
@@ -83,7 +83,7 @@ def up(  # noqa: PLR0913 - one parameter per option, by name
     inventory = load(sources, namespace=namespace)
     required_graphs(inventory, sources)
     prepared = prepare(inventory, how, progress=lambda line: click.echo(f"  {line}", err=True))
-    echo_findings([manifest for manifest, _ in prepared], inventory)
+    echo_findings([manifest for manifest, _ in prepared], inventory, refusals(inventory.graphs))
     started: list[GraphDirectory] = []
     with as_interrupt():
         try:

@@ -103,4 +103,4 @@ def _add(parser: _Parser, option: Option) -> None:
 @cache
 def _table(backend: str) -> tuple[Option, ...]:
     text = resources.files("stator.compat").joinpath("options", f"{backend}.yaml").read_text(encoding="utf-8")
-    return msgspec.convert(yaml.safe_load(text), tuple[Option, ...])
+    return msgspec.convert(yaml.load(text, Loader=yaml.CSafeLoader), tuple[Option, ...])

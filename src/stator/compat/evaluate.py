@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
+from stator.compat.edits import Edit, InsertEnv
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
-from stator.compat.findings import Finding, Repair, Severity, Verdict
+from stator.compat.findings import AddEnv, Finding, Repair, Severity, Verdict
 from stator.compat.outcome import Certainty, Outcome
+from stator.compat.platform import PlatformFacts
 from stator.compat.predicates import (
     CONTAINER_PREDICATES,
     FLEET_PREDICATES,
     GRAPH_PREDICATES,
     MOVE_PREDICATES,
+    PLATFORM_PREDICATES,
 )
 from stator.compat.rule import SEVERITIES, Rule, Scope
 from stator.compat.rule import rules as all_rules
 from stator.errors import Position
 
 _AT_MOST: dict[Certainty, Severity] = {"certain": "error", "possible": "warning", "remote": "info"}
-_Facts = TypeVar("_Facts")
 
 
 def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repair: bool = True) -> Verdict:
@@ -47,37 +48,42 @@ def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repa
 
 def evaluate_graph(facts: GraphFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
     """What the rules that look at a whole graph have to say, in rule order; containers are left to `evaluate`."""
-    return tuple(_judge("graph", facts, GRAPH_PREDICATES, rules, facts))
+    return tuple(
+        _of_graph(facts, rule, outcome)
+        for rule in _of("graph", rules)
+        for outcome in GRAPH_PREDICATES[rule.predicate](facts, rule)
+    )
 
 
 def evaluate_fleet(facts: FleetFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
     """What the rules that look at several graphs have to say, in rule order. Empty for no graph."""
-    if not facts.graphs:
-        return ()
-    return tuple(_judge("fleet", facts, FLEET_PREDICATES, rules, *facts.graphs))
+    return tuple(
+        _stated(rule, outcome, outcome.object, outcome.position)
+        for rule in _of("fleet", rules)
+        for outcome in FLEET_PREDICATES[rule.predicate](facts, rule)
+    )
 
 
 def evaluate_move(facts: MoveFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
     """What the rules about going from one release to another have to say, in rule order."""
-    return tuple(_judge("move", facts, MOVE_PREDICATES, rules, facts.after))
+    return tuple(
+        _of_graph(facts.after, rule, outcome)
+        for rule in _of("move", rules)
+        for outcome in MOVE_PREDICATES[rule.predicate](facts, rule)
+    )
+
+
+def evaluate_platform(facts: PlatformFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
+    """What the rules about the cluster itself have to say, in rule order."""
+    return tuple(
+        _stated(rule, outcome, outcome.object or "platform", outcome.position)
+        for rule in _of("platform", rules)
+        for outcome in PLATFORM_PREDICATES[rule.predicate](facts, rule)
+    )
 
 
 def _of(scope: Scope, rules: Sequence[Rule] | None) -> Iterable[Rule]:
     return (rule for rule in (all_rules() if rules is None else rules) if rule.scope == scope)
-
-
-def _judge(
-    scope: Scope,
-    facts: _Facts,
-    predicates: dict[str, Callable[[_Facts, Rule], Iterable[Outcome]]],
-    rules: Sequence[Rule] | None,
-    *graphs: GraphFacts,
-) -> Iterable[Finding]:
-    """The findings of all rules of a scope; an outcome that names no object is about the first of `graphs`."""
-    by_ref = {graph.graph.ref: graph for graph in graphs}
-    for rule in _of(scope, rules):
-        for outcome in predicates[rule.predicate](facts, rule):
-            yield _of_graph(by_ref.get(outcome.object, graphs[0]), rule, outcome)
 
 
 def _of_container(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repaired: bool) -> Finding:
@@ -94,25 +100,39 @@ def _of_container(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repair
         remedy=words.remedy,
         fix=words.fix,
         repair=words.repair if repaired else "",
+        edit=outcome.edit or _by_hand(outcome.repairs),
+        safe=words.safe,
     )
 
 
+def _by_hand(repairs: Sequence[Repair]) -> Edit | None:
+    """What a user can write to have what a repair gives. Below `envFrom` nothing can be written: an entry wins."""
+    entries = [InsertEnv(name=item.name, value=item.value) for item in repairs if isinstance(item, AddEnv)]
+    return entries[0] if len(entries) == 1 else None
+
+
 def _of_graph(facts: GraphFacts, rule: Rule, outcome: Outcome) -> Finding:
-    words = rule.outcomes[outcome.key].filled(**outcome.values)
     container = next((found for found in facts.containers if found.component == outcome.component), None)
     location = outcome.position
     if location is None and container is not None:
         location = container.locate(*outcome.where) or container.locate()
+    return _stated(rule, outcome, facts.graph.ref, location or facts.graph.locate("metadata", "name"))
+
+
+def _stated(rule: Rule, outcome: Outcome, ref: str, location: Position | None) -> Finding:
+    words = rule.outcomes[outcome.key].filled(**outcome.values)
     return Finding(
         rule=rule.id,
         severity=_severity(words.severity, outcome),
         message=words.message,
-        object=facts.graph.ref,
+        object=ref,
         component=outcome.component,
-        location=location or facts.graph.locate("metadata", "name"),
+        location=location,
         versions=outcome.versions,
         remedy=words.remedy,
         fix=words.fix,
+        edit=outcome.edit,
+        safe=words.safe,
     )
 
 

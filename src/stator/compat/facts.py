@@ -5,12 +5,13 @@ Everything is as rendered and before any repair, so that a rule judges what the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
 
-from stator.errors import Position
+from stator.compat.platform import Platform
+from stator.errors import Position, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine
 from stator.versions import ResolvedVersion, Version
@@ -49,13 +50,19 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
 class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One graph with all of its main containers, under an operator of release `operator`.
 
-    `config_maps` are the ones loaded beside it, by `(namespace, name)`: only their keys are looked at.
+    `config_maps` and `secrets` are the keys of the ones that are known, by `(namespace, name)`; `absent` are those that
+    are known not to exist, by kind, namespace and name. `refused` is what admission would refuse, `platform` what is
+    known of the cluster the graph goes to.
     """
 
     graph: Graph
     containers: tuple[ContainerFacts, ...]
     operator: Version
-    config_maps: Mapping[tuple[str, str], Mapping[str, str]] = {}
+    config_maps: Mapping[tuple[str, str], Collection[str]] = {}
+    secrets: Mapping[tuple[str, str], Collection[str]] = {}
+    absent: Collection[tuple[str, str, str]] = ()
+    refused: tuple[Problem, ...] = ()
+    platform: Platform = Platform()
 
     def of_type(self, *types: str) -> tuple[ContainerFacts, ...]:
         """The containers whose component is of one of the types."""
@@ -66,10 +73,33 @@ class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
         return next(part for part in self.graph.components if part.name == container.component)
 
 
+class FrontendNames(msgspec.Struct, frozen=True):
+    """The Dynamo namespaces a frontend looks for: those that begin with `prefix`, or only it if `exact`."""
+
+    component: str
+    version: Version | None
+    prefix: str
+    exact: bool
+    position: Position | None
+
+
+class GraphNames(msgspec.Struct, frozen=True, kw_only=True):
+    """The names by which a graph meets others. `workers` are the Dynamo namespaces of its workers.
+
+    All that is kept of a graph when many are checked: the graphs themselves would fill the memory.
+    """
+
+    ref: str
+    namespace: str
+    name: str
+    frontends: tuple[FrontendNames, ...]
+    workers: tuple[str, ...]
+
+
 class FleetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """All graphs that are looked at together."""
 
-    graphs: tuple[GraphFacts, ...]
+    graphs: tuple[GraphNames, ...]
 
 
 class MoveFacts(msgspec.Struct, frozen=True, kw_only=True):

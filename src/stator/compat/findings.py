@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from stator.compat.edits import Edit
 from stator.errors import Position
 
 Severity = Literal["error", "warning", "info"]
@@ -16,6 +17,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     `rule` is the id (`DYN101`), `object` is `Kind/namespace/name`, `versions` maps a role (`runtime`, `operator`)
     to the version text the statement is about. `repair` says what was changed because of it, if anything was.
+    `edit` would mend the manifest at `location`; a `safe` one changes nothing that works today.
     """
 
     rule: str
@@ -28,6 +30,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     fix: str = ""
     repair: str = ""
+    edit: Edit | None = None
+    safe: bool = False
 
 
 class AddEnv(msgspec.Struct, frozen=True, kw_only=True, tag="add-env"):

@@ -17,11 +17,15 @@ Where = tuple[str | int, ...]
 
 
 class Given(msgspec.Struct, frozen=True):
-    """One option as written. `value` is the attached or the next word, empty without one, None if not known yet."""
+    """One option as written. `value` is the attached or the next word, empty without one, None if not known yet.
+
+    `where` is the option's place, `value_where` its value's.
+    """
 
     flag: str
     value: str | None
     where: Where
+    value_where: Where
 
 
 def runs(facts: ContainerFacts, modules: Sequence[str]) -> tuple[Invocation, ...]:
@@ -45,7 +49,9 @@ def given(facts: ContainerFacts, modules: Sequence[str], flags: Sequence[str]) -
             flag, equals, attached = word.partition("=")
             if flag in flags:
                 value = attached if equals else _next(run.argv, index)
-                yield Given(flag, None if "$" in value or "`" in value else value, place(facts, run, index))
+                where = place(facts, run, index)
+                value_where = where if equals or not value else place(facts, run, index + 1)
+                yield Given(flag, None if "$" in value or "`" in value else value, where, value_where)
 
 
 def place(facts: ContainerFacts, run: Invocation, index: int) -> Where:

@@ -7,8 +7,10 @@ from typing import Literal
 
 import msgspec
 
+from stator.compat.edits import Edit
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import Repair
+from stator.compat.platform import PlatformFacts
 from stator.compat.rule import Rule
 from stator.errors import Position
 
@@ -23,7 +25,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `key` is a key of `Rule.outcomes`, `values` fill its placeholders. The place is `position`, or `where`: arguments
     for `ContainerFacts.locate`. What looks at more than a container names the `component` or the `object` it is about,
-    if it is about one, and the `versions` it compared, by role.
+    if it is about one, and the `versions` it compared, by role. `edit` would mend the manifest at the place.
     """
 
     key: str
@@ -35,12 +37,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, str] = {}
     versions: dict[str, str] = {}
     repairs: tuple[Repair, ...] = ()
+    edit: Edit | None = None
 
 
 Predicate = Callable[[ContainerFacts, Rule], Iterable[Outcome]]
 GraphPredicate = Callable[[GraphFacts, Rule], Iterable[Outcome]]
 FleetPredicate = Callable[[FleetFacts, Rule], Iterable[Outcome]]
 MovePredicate = Callable[[MoveFacts, Rule], Iterable[Outcome]]
+PlatformPredicate = Callable[[PlatformFacts, Rule], Iterable[Outcome]]
 
 
 def least(*certainties: Certainty) -> Certainty:

@@ -11,6 +11,7 @@ _SCOPES: dict[Scope, str] = {
     "graph": "a graph as a whole",
     "fleet": "all graphs together",
     "move": "a graph before and after",
+    "platform": "definitions, chart values and Kubernetes",
 }
 
 
@@ -32,7 +33,8 @@ def rule_page(rule: Rule) -> str:
         "## Findings",
         "The severity is that of a certain finding nobody repairs; a repaired one is an info.",
         _table(
-            ("finding", "severity", "says"), [(f"`{key}`", w.severity, w.message) for key, w in rule.outcomes.items()]
+            ("finding", "severity", "says"),
+            [(f"`{key}`", w.severity, w.message) for key, w in rule.outcomes.items()],
         ),
         "## Evidence",
         _table(

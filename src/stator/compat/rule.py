@@ -18,7 +18,7 @@ import yaml
 from stator.compat.findings import Severity
 from stator.versions import Version, VersionRange
 
-Scope = Literal["container", "graph", "fleet", "move"]
+Scope = Literal["container", "graph", "fleet", "move", "platform"]
 NOWHERE = VersionRange.parse("<0.0.0")
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
@@ -27,7 +27,9 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What a rule says in one outcome. All texts but `severity` may hold `$placeholders`.
 
     `severity` is that of a certain outcome nobody repairs. `fix` is the piece of manifest that mends it, `repair`
-    says what a repair changes and is there for exactly the outcomes that have one.
+    says what a repair changes and is there for exactly the outcomes that have one. `safe` says that an edit of this
+    outcome changes nothing that works today: what is there is refused, keeps the container from starting, or has no
+    effect before and after.
     """
 
     severity: Severity
@@ -35,13 +37,14 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     remedy: str = ""
     fix: str = ""
     repair: str = ""
+    safe: bool = False
 
     def filled(self, **values: str) -> Wording:
         """The same texts with every placeholder filled. Raises KeyError for one that has no value."""
         fill = {
             name: Template(getattr(self, name)).substitute(values) for name in ("message", "remedy", "fix", "repair")
         }
-        return Wording(severity=self.severity, **fill)
+        return Wording(severity=self.severity, safe=self.safe, **fill)
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,10 +64,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One compatibility rule. The id is never given to another rule.
 
-    `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, or a move from one release to
-    another. `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that
-    are looked at; empty means all. `looks_for` are the names and values the predicate compares with. `yields_to` are
-    rules that say more about the same place: where one of them has a finding, this one has none. `payloads` are the
+    `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, a move from one release to
+    another, or the platform. `affected` is the range of runtime releases; `backends` and `roles` (component types) the
+    containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with.
+    `yields_to` are rules that say more about the same place: where one of them has a finding, this one has none. `payloads` are the
     texts a repair sets; `tried` are the releases on which a repair that must fit several modes was run in each of
     them. `page` is the body of the rule's page in Markdown.
     """

@@ -74,7 +74,9 @@ def variables(manifest: Manifest, component: RenderedComponent, inventory: Inven
     known = _Known(manifest, component, inventory)
     pod = component.pods[0]
     main = pod.template["spec"]["containers"][0]
-    containers = (MAIN, f"{pod.role}/{MAIN}")
+    # Of the engines of a failover pod the first stands where `main` was, with the histories of both names.
+    names = dict.fromkeys((MAIN, main["name"]))
+    containers = [label for name in names for label in (name, f"{pod.role}/{name}")]
     histories = {(item.subject, item.name): item for item in component.provenance if item.container in containers}
     found: dict[str, list[VariableSource]] = {}
     unread: list[Unread] = []

@@ -48,13 +48,7 @@ _ADAPTER, _MODEL, _METADATA = "dynamographdeploymentscalingadapters", "dynamomod
 GRAPHS = (
     Right(GROUP, (_GRAPH,), (*_READ, "patch"), "reads graphs; records its choices; sets replicas that an adapter owns"),
     Right(GROUP, (_COMPONENT, _ADAPTER), _OWN, "makes one for each component"),
-    Right(GROUP, (_MODEL,), _READ, "reads models"),
-    Right(
-        GROUP,
-        tuple(f"{plural}/status" for plural in (_GRAPH, _COMPONENT, _ADAPTER, _MODEL)),
-        ("get", "patch", "update"),
-        "reports",
-    ),
+    Right(GROUP, tuple(f"{plural}/status" for plural in (_GRAPH, _COMPONENT, _ADAPTER)), ("patch",), "reports"),
     Right(
         GROUP,
         (f"{_GRAPH}/finalizers", f"{_COMPONENT}/finalizers"),
@@ -69,20 +63,20 @@ GRAPHS = (
     Right("", ("configmaps",), _OWN, "repairs, scripts and settings of components"),
     Right("", ("serviceaccounts",), _OWN, "accounts of pods"),
     Right("", ("persistentvolumeclaims",), _APPLY, "claims of v1alpha1 graphs; data is never deleted"),
+    Right("resource.k8s.io", ("resourceclaimtemplates",), _OWN, "GPUs that several containers share"),
     Right("networking.k8s.io", ("ingresses",), _OWN, "access to frontends"),
     Right("networking.istio.io", ("virtualservices",), _OWN, "access to frontends"),
     Right("inference.networking.k8s.io", ("inferencepools",), _OWN, "pools of endpoint pickers"),
     Right(_RBAC, ("roles", "rolebindings"), _OWN, "rights of pods"),
     Right("", ("pods", "endpoints"), _READ, "reads readiness; passed on to pods for discovery"),
-    Right("discovery.k8s.io", ("endpointslices",), _READ, "endpoints of models; passed on to pods for discovery"),
+    Right("discovery.k8s.io", ("endpointslices",), _READ, "passed on to pods for discovery"),
     Right(GROUP, (_METADATA,), (*_OWN, "update"), "passed on to pods, which publish themselves"),
-    Right("", ("events",), ("create", "patch"), "events"),
     Right("events.k8s.io", ("events",), ("create", "patch"), "events"),
 )
 # In the operator's own namespace.
 OWN = (
     Right("coordination.k8s.io", ("leases",), ("create",), "election of a leader"),
-    Right("coordination.k8s.io", ("leases",), ("get", "update", "patch"), "election of a leader", (LEASE,)),
+    Right("coordination.k8s.io", ("leases",), ("get", "update"), "election of a leader", (LEASE,)),
 )
 CERTIFICATE_SECRET = (
     Right("", ("secrets",), ("create",), "certificates of the webhooks"),

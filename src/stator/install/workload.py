@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stator.install.rights import metadata
-from stator.install.settings import METRICS_PORT, WEBHOOK_PORT, Settings
+from stator.install.settings import METRICS_PORT, PICKER_ROLE, PLANNER_ROLE, WEBHOOK_PORT, Settings
 from stator.operator.names import NAME, WEBHOOK_SERVICE
 
 Json = dict[str, Any]
@@ -89,6 +89,8 @@ def _container(settings: Settings) -> Json:
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}, "periodSeconds": 20},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 5},
         "startupProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}, "failureThreshold": 30},
+        # The API server may still call for a moment: Services forget a pod that ends a little later than it ends.
+        "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
         "resources": {
             "requests": {"cpu": "100m", "memory": "128Mi", "ephemeral-storage": "16Mi"},
             "limits": {"memory": "512Mi", "ephemeral-storage": "64Mi"},
@@ -107,6 +109,9 @@ def _arguments(settings: Settings) -> list[str]:
     arguments = ["--leader-elect", f"--metrics-port={METRICS_PORT}"]
     if settings.namespaced:
         arguments.append("--namespace=$(POD_NAMESPACE)")
+    else:
+        # In a namespaced installation these accounts and their rights stand already.
+        arguments += [f"--planner-cluster-role={PLANNER_ROLE}", f"--epp-cluster-role={PICKER_ROLE}"]
     if settings.serves_webhooks:
         arguments += [f"--webhook-port={WEBHOOK_PORT}", *(f"--reject={text}" for text in settings.reject)]
     return arguments

@@ -77,6 +77,7 @@ CLUSTER_ROLE_BINDING = Kind(
 INGRESS = Kind("networking.k8s.io", "v1", "Ingress", "ingresses")
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 POD_DISRUPTION_BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+RESOURCE_CLAIM_TEMPLATE = Kind("resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates")
 ENDPOINT_SLICE = Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
 CUSTOM_RESOURCE_DEFINITION = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
@@ -116,6 +117,7 @@ BUILT_IN = (
     INGRESS,
     LEASE,
     POD_DISRUPTION_BUDGET,
+    RESOURCE_CLAIM_TEMPLATE,
     ENDPOINT_SLICE,
     CUSTOM_RESOURCE_DEFINITION,
     VALIDATING_WEBHOOK_CONFIGURATION,

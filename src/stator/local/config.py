@@ -35,6 +35,7 @@ import msgspec
 
 from stator.configuration import TABLES, find, line_of, parse, read_text
 from stator.errors import InvalidInputError, Position, Problem
+from stator.versions import InvalidVersionError, Version
 
 
 class ImageMapping(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -129,6 +130,8 @@ class _Reader:
             if len(chosen) != 1:
                 given = " and ".join(chosen) or "none of them"
                 self._problem(path, f"give exactly one of {', '.join(keys[:3])}", why=f"there is {given}")
+            elif mapping.ai_dynamo:
+                self._release((*path, "ai-dynamo"), mapping.ai_dynamo)
             elif mapping.profile and chosen != ["ai-dynamo"]:
                 self._problem((*path, "profile"), f"profile goes with ai-dynamo, not with {chosen[0]}")
             yield msgspec.structs.replace(
@@ -163,6 +166,8 @@ class _Reader:
             return None
         if "script" in table:
             script = self._struct(ScriptContent, table, ("script", "runtime"), path)
+            if script:
+                self._release((*path, "runtime"), script.runtime)
             return script and msgspec.structs.replace(script, script=self._path(script.script))
         if "requirement" in table:
             wheel = self._struct(WheelContent, table, ("requirement", "sha256", "directory"), path)
@@ -196,6 +201,13 @@ class _Reader:
             message, _, field = str(error).partition(" - at `$.")
             self._problem((*path, field.rstrip("`")) if field else path, message)
             return None
+
+    def _release(self, path: tuple[str, ...], text: str) -> None:
+        try:
+            Version.parse(text)
+        except InvalidVersionError as error:
+            what = f'"{text}" is no release of ai-dynamo'
+            self._problem(path, what, why=error.problems[0].why, remedy='write it as X.Y.Z, such as "1.5.1"')
 
     def _known(self, table: Mapping[str, Any], keys: tuple[str, ...], path: tuple[str, ...]) -> None:
         for key in table:

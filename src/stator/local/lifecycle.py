@@ -54,11 +54,12 @@ class LocalRunError(StatorError):
     exit_code = ExitCode.USAGE
 
 
-def start(plan: LocalPlan, *, settings: Settings = KUBELET) -> GraphDirectory:
+def start(plan: LocalPlan, *, settings: Settings = KUBELET, bound: bool = False) -> GraphDirectory:
     """Start a planned graph under a supervisor of its own, and return as soon as its pods are being started.
 
-    The supervisor is detached: it outlives this process. Raises StatorError, with nothing left running, if the graph
-    is already running, a port was taken since planning, or the disk refuses.
+    The supervisor is detached: it outlives this process, unless the graph is `bound` to it: then it is stopped in
+    order when this process ends, however it ends. Raises StatorError, with nothing left running, if the graph is
+    already running, a port was taken since planning, or the disk refuses.
     """
     if sys.platform != "linux":
         raise LocalRunError(Problem(what="a graph runs on Linux only", why="processes are watched through /proc"))
@@ -69,7 +70,7 @@ def start(plan: LocalPlan, *, settings: Settings = KUBELET) -> GraphDirectory:
             if lock is None:
                 raise already_running(graph)
             _clean_up(graph)
-            _spawn(plan, settings, graph, lock)
+            _spawn(plan, settings, graph, lock, bound=bound)
     except OSError as error:
         raise LocalRunError(
             Problem(
@@ -125,15 +126,7 @@ def _status(graph: GraphDirectory) -> GraphStatus | None:
 def reserved_ports(state: StateDirectory) -> frozenset[int]:
     """The ports that running graphs were planned with, whether something listens there yet or not."""
     plans = (graph.read_plan() for graph in state.graphs() if is_running(graph))
-    return frozenset(
-        port
-        for plan in plans
-        if plan is not None
-        for port in (
-            *(service.port for service in plan.services),
-            *(port for pod in plan.pods for container in pod.containers for port in container.ports.values()),
-        )
-    )
+    return frozenset(port for plan in plans if plan is not None for port in plan.ports)
 
 
 def clean_up_dead(state: StateDirectory) -> tuple[str, ...]:
@@ -168,9 +161,10 @@ def watch(
         time.sleep(interval)
 
 
-def _spawn(plan: LocalPlan, settings: Settings, graph: GraphDirectory, lock: int) -> None:
+def _spawn(plan: LocalPlan, settings: Settings, graph: GraphDirectory, lock: int, *, bound: bool) -> None:
     """Hand the order to a new supervisor, and wait for its answer."""
-    order = msgspec.json.encode(Order(plan, uuid.uuid4().hex, settings))
+    owner = processes.identify(os.getpid()) if bound else None
+    order = msgspec.json.encode(Order(plan, uuid.uuid4().hex, settings, owner))
     # A graph may be started from a process of another graph; the supervisor is no member of that one.
     env = {name: value for name, value in os.environ.items() if name != processes.MARKER}
     descriptor = os.open(graph.supervisor_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -201,6 +201,17 @@ class LocalPlan(msgspec.Struct, frozen=True, kw_only=True):
         """`<namespace>.<name>`: unique here, and a directory name."""
         return f"{self.namespace}.{self.name}"
 
+    @property
+    def ports(self) -> frozenset[int]:
+        """Every port of this machine that was planned with, whether something listens there yet or not."""
+        containers = (container for pod in self.pods for container in pod.containers)
+        return frozenset(
+            (
+                *(service.port for service in self.services),
+                *(port for container in containers for port in container.ports.values()),
+            )
+        )
+
 
 def redacted(plan: LocalPlan) -> LocalPlan:
     """The same plan without any secret value: for files, for reports, for people."""

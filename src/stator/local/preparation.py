@@ -45,7 +45,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     """What to run and how.
 
     `settings` are versions by component name or type; `mocker` puts the published mocker in the place of engines that
-    cannot run here; `cache` is where environments are kept.
+    cannot run here; `cache` is where environments are kept. Generations of one graph that serve side by side find
+    each other through one directory, `discovery` (None: each graph its own). `taken` are ports to stay away from.
     """
 
     render: RenderOptions
@@ -55,6 +56,8 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Version] = {}
     mocker: bool = False
     offline: bool = False
+    discovery: Path | None = None
+    taken: frozenset[int] = frozenset()
 
 
 def prepare(
@@ -64,12 +67,8 @@ def prepare(
 
     Raises StatorError with every problem that can be found before something is made, else with those of making it.
     """
-    graphs = with_versions_where_named(inventory.graphs, how.settings)
-    drafts = [_Draft(graph, how) for graph in graphs]
-    problems = [problem for draft in drafts for problem in draft.problems]
-    if problems:
-        raise InvalidInputError(*problems)
-    ports = PortAllocator(",".join(draft.id for draft in drafts), taken=reserved_ports(how.state))
+    drafts = _drafts(inventory, how)
+    ports = PortAllocator(",".join(draft.id for draft in drafts), taken=reserved_ports(how.state) | how.taken)
     # Planning depends on where environments are, not on whether they are there: every reference is checked before
     # gigabytes are fetched. The ports of this trial are not kept.
     for draft in drafts:
@@ -91,6 +90,23 @@ def prepare(
     if missing := [problem for _, plan in prepared for problem in _missing_models(plan, how.config)]:
         raise InvalidInputError(*missing)
     return prepared
+
+
+def requirements(inventory: Inventory, how: Preparation) -> tuple[RuntimeRequest, ...]:
+    """The environments that `prepare` would make, each once; nothing is made or looked up.
+
+    Raises InvalidInputError with every reason why a graph cannot run on this machine.
+    """
+    drafts = _drafts(inventory, how)
+    return tuple(dict.fromkeys(request for draft in drafts for request in draft.requests.values()))
+
+
+def _drafts(inventory: Inventory, how: Preparation) -> list[_Draft]:
+    graphs = with_versions_where_named(inventory.graphs, how.settings)
+    drafts = [_Draft(graph, how) for graph in graphs]
+    if problems := [problem for draft in drafts for problem in draft.problems]:
+        raise InvalidInputError(*problems)
+    return drafts
 
 
 def _missing_models(plan: LocalPlan, config: LocalConfig) -> Iterator[Problem]:
@@ -158,6 +174,7 @@ class _Draft:
             ports=ports,
             directory=self.directory.path,
             new_uid=lambda: str(uuid.uuid4()),
+            discovery=how.discovery,
         )
         stand_ins = tuple(
             Adaptation(
@@ -174,10 +191,9 @@ class _Draft:
 
     def _with_stand_in(self, component: RenderedComponent) -> RenderedComponent:
         container = _main(component)
-        literal = {entry["name"]: entry["value"] for entry in container.get("env") or () if "value" in entry}
         line = read_command_line(container.get("command") or (), container.get("args") or ())
         try:
-            stand_in = with_mocker(line, env=literal, position=self._position(component))
+            stand_in = with_mocker(line, facts=component.facts, position=self._position(component))
         except StatorError as error:
             self.problems += error.problems
             return component

@@ -3,11 +3,13 @@
 A pid alone names nobody: it is reused. So a process is known by its pid and start time, and everything a graph
 starts carries `STATOR_GRAPH=<marker>` in its environment, which children inherit. A process may lose the marker (a
 title written over the environment area) or leave its parent's session, so the members of a graph are the marked
-processes, their sessions, and their descendants. Linux only: this reads `/proc` (proc(5)).
+processes, their sessions, and their descendants. One that does both and gives up its parent is still a descendant of
+its supervisor, which adopts orphans. Linux only: this reads `/proc` (proc(5)).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -22,6 +24,7 @@ from stator.local.state import ProcessIdentity
 MARKER = "STATOR_GRAPH"
 
 _PROC = Path("/proc")
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -73,6 +76,32 @@ def session_members(leader: int) -> tuple[ProcessIdentity, ...]:
     """
     entries = {entry.identity.pid: entry for entry in _entries()}
     return _closure(entries, {pid for pid, entry in entries.items() if entry.session == leader})
+
+
+def descendants(ancestor: int) -> tuple[ProcessIdentity, ...]:
+    """All live processes below process `ancestor`."""
+    entries = {entry.identity.pid: entry for entry in _entries()}
+    found = {ancestor}
+    while more := {pid for pid, entry in entries.items() if entry.parent in found} - found:
+        found |= more
+    found.discard(ancestor)
+    return tuple(entries[pid].identity for pid in sorted(found) if entries[pid].state != "Z")
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of every orphan below it (prctl(2), PR_SET_CHILD_SUBREAPER).
+
+    Children of this one's own are not made so. Raises OSError.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def dead_children() -> frozenset[int]:
+    """The children of this process that have ended and that nobody has waited for yet."""
+    return frozenset(entry.identity.pid for entry in _entries() if entry.parent == os.getpid() and entry.state == "Z")
 
 
 def end(

@@ -24,3 +24,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 KUBELET = Settings()
+
+# Probes at the kubelet's own times and at no others: for whoever wants to see what a start in a cluster looks like to
+# those who use the graph meanwhile. (No infinity: JSON, in which settings travel, has none.)
+UNHURRIED = Settings(early_probe=1e9)

@@ -14,7 +14,7 @@ from stator.model import beta
 from stator.model.documents import Document, Path
 from stator.model.down import PROMOTED, SAME_NAME, service_value
 from stator.model.preserved import mapping, preserved, restored
-from stator.model.resources import FRONTEND_SIDECAR, MAIN, AlphaOnly, Component, Graph, Origin
+from stator.model.resources import FRONTEND_SIDECAR, MAIN, AlphaOnly, Component, Graph
 
 _GPU = "nvidia.com/gpu"
 _CONTAINERS: Path = ("podTemplate", "spec", "containers")
@@ -47,22 +47,9 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
         )
         moved["spec", "components"] = ("spec", "services")
         moved["spec", "env"] = ("spec", "envs")
-    other_names = (*beta.GRAPH_OTHER, "pvcs")
-    return Graph(
-        kind=value["kind"],
-        api_version=value["apiVersion"],
-        name=metadata["name"],
-        namespace=namespace,
-        components=components,
-        origin=Origin(document, moved),
-        labels=metadata.get("labels", {}),
-        annotations=metadata.get("annotations", {}),
-        spec_labels={} if standalone else spec.get("labels", {}),
-        spec_annotations={} if standalone else spec.get("annotations", {}),
-        env=() if standalone else tuple(spec.get("envs", ())),
-        backend_framework=spec.get("backendFramework"),
-        other={} if standalone else {name: spec[name] for name in other_names if name in spec},
-    )
+    other = {} if standalone else {name: spec[name] for name in (*beta.GRAPH_OTHER, "pvcs") if name in spec}
+    envs = spec.get("envs", ())
+    return beta.with_metadata(document, value, namespace, components, env=envs, other=other, moved=moved)
 
 
 def component_value(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,8 +109,7 @@ class _Service:
         """The component. Dead and deprecated fields are dropped, as upstream's conversion drops or ignores them."""
         service = self.service
         self.moved[self.path] = self.source
-        if "serviceName" in service:
-            self.move(("name",), ("serviceName",))
+        self.move(("name",), ("serviceName",) if "serviceName" in service else ())
         kind, _ = self.type()
         value: dict[str, Any] = {"name": self.name} | ({"type": kind} if kind else {})
         value |= {name: service[name] for name in SAME_NAME if name in service}

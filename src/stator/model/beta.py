@@ -5,7 +5,7 @@ What conversion kept of a v1alpha1 document in an annotation still counts, so th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stator.model.documents import Document, Path
@@ -49,20 +49,36 @@ def graph(document: Document, value: Mapping[str, Any], namespace: str) -> Graph
         others = {name: spec[name] for name in GRAPH_OTHER if name in spec}
         if isinstance(kept.get("pvcs"), list):
             others["pvcs"] = kept["pvcs"]
+    return with_metadata(document, value, namespace, components, env=spec.get("env", ()), other=others)
+
+
+def with_metadata(
+    document: Document,
+    value: Mapping[str, Any],
+    namespace: str,
+    components: tuple[Component, ...],
+    *,
+    env: Sequence[Mapping[str, Any]],
+    other: Mapping[str, Any],
+    moved: Mapping[Path, Path] = {},
+) -> Graph:
+    """The graph of these components, with what both versions say in the same places."""
+    metadata, spec = value["metadata"], value["spec"]
+    standalone = value["kind"] == "DynamoComponentDeployment"
     return Graph(
         kind=value["kind"],
         api_version=value["apiVersion"],
         name=metadata["name"],
         namespace=namespace,
         components=components,
-        origin=Origin(document),
+        origin=Origin(document, moved),
         labels=metadata.get("labels", {}),
         annotations=metadata.get("annotations", {}),
         spec_labels={} if standalone else spec.get("labels", {}),
         spec_annotations={} if standalone else spec.get("annotations", {}),
-        env=() if standalone else tuple(spec.get("env", ())),
+        env=() if standalone else tuple(env),
         backend_framework=spec.get("backendFramework"),
-        other=others,
+        other=other,
     )
 
 

@@ -173,6 +173,8 @@ def _module(attached: str | None, rest: Sequence[_Argument], *, in_shell: bool) 
         return CommandLine(opaque="`-m` is not followed by a module")
     arguments = rest[1:]
     module = attached or rest[0].text
+    if "$" in module or "`" in module:
+        return CommandLine(opaque=f"the module `{module}` is only known at start")
     invocation = Invocation(
         module=module, argv=tuple(word.text for word in arguments), in_shell=in_shell, where=rest[0].where
     )

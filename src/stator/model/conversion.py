@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from stator.model import alpha, beta, status
-from stator.model.documents import Path
-from stator.model.down import SAME_NAME, service_value
+from stator.model.down import service_value
 from stator.model.identity import GROUP
 from stator.model.preserved import mapping, merge_patch, preserved, restored, with_preserved
 
@@ -24,12 +23,6 @@ SERVICE_ONLY = ("labels", "annotations", "subComponentType", "dynamoNamespace", 
 # What a v1alpha1 graph alone can say.
 GRAPH_ONLY = ("pvcs",)
 
-# Deprecated spellings and switches that are off: v1beta1 says the same without them.
-SPELLED = (
-    *("serviceName", "componentType", "envs", "envFromSecret", "resources", "volumeMounts", "sharedMemory"),
-    *("livenessProbe", "readinessProbe", "extraPodSpec", "extraPodMetadata", "frontendSidecar"),
-    *("scalingAdapter", "gpuMemoryService", "failover", "checkpoint"),
-)
 _FIELDS = ("annotations", "labels", "backendFramework", *beta.GRAPH_OTHER)
 
 
@@ -125,21 +118,6 @@ def to_alpha(value: Mapping[str, Any]) -> Json:
         if list(parts) != sorted(parts, key=keys.__getitem__):
             keep["order"] = list(parts)
     return with_preserved({**value, "apiVersion": ALPHA, "spec": spec}, keep)
-
-
-def pruned(value: Mapping[str, Any]) -> list[Path]:
-    """Paths of a v1alpha1 document that no API version knows; an API server drops them without a word."""
-    spec = value["spec"]
-    known = {*SAME_NAME, *SPELLED, *SERVICE_ONLY}
-    if value["kind"] == "DynamoComponentDeployment":
-        return [("spec", field) for field in spec if field not in {*known, "backendFramework"}]
-    paths: list[Path] = [("spec", field) for field in spec if field not in {*_FIELDS, *GRAPH_ONLY, "envs", "services"}]
-    return paths + [
-        ("spec", "services", key, field)
-        for key, service in spec["services"].items()
-        for field in service
-        if field not in known
-    ]
 
 
 def _services(value: Mapping[str, Any], kept: Mapping[str, Any]) -> tuple[_Spec, dict[str, str]]:

@@ -36,13 +36,7 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
     if not sources:
         remedy = "name a file, a directory, or `-` for standard input"
         raise InvalidInputError(Problem(what="nothing to load", remedy=remedy))
-    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
-        raise InvalidInputError(
-            Problem(
-                what=f"{namespace!r} is no namespace",
-                why="a namespace is lower-case letters, digits and '-', at most 63 of them (RFC 1123 label)",
-            )
-        )
+    _check_namespace(namespace)
     collected = _Collected(namespace)
     problems: list[Problem] = []
     with _cycle_collection_paused():
@@ -53,6 +47,27 @@ def load(sources: Sequence[str], *, namespace: str | None = None, stdin: TextIO 
     return collected.inventory()
 
 
+def load_source(source: Source, *, namespace: str | None = None) -> Inventory:
+    """Load one file that has been read, for whoever goes through many and keeps none. Raises as `load` does."""
+    _check_namespace(namespace)
+    collected = _Collected(namespace)
+    with _cycle_collection_paused():
+        problems = _take_in(source, collected)
+    if problems:
+        raise InvalidInputError(*problems)
+    return collected.inventory()
+
+
+def _check_namespace(namespace: str | None) -> None:
+    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
+        raise InvalidInputError(
+            Problem(
+                what=f"{namespace!r} is no namespace",
+                why="a namespace is lower-case letters, digits and '-', at most 63 of them (RFC 1123 label)",
+            )
+        )
+
+
 def load_objects(values: Iterable[Mapping[str, Any]]) -> Inventory:
     """Load objects as an API server returns them; their positions are field paths, in the version they came in.
 
@@ -61,13 +76,14 @@ def load_objects(values: Iterable[Mapping[str, Any]]) -> Inventory:
     collected = _Collected(None)
     problems: list[Problem] = []
     for value in values:
-        problems += collected.add(Document(_shown(value), value))
+        problems += collected.add(Document(shown(value), value))
     if problems:
         raise InvalidInputError(*problems)
     return collected.inventory()
 
 
-def _shown(value: Mapping[str, Any]) -> str:
+def shown(value: Mapping[str, Any]) -> str:
+    """`Kind/namespace/name` of an object, as far as it has them: the place of its problems."""
     metadata = value.get("metadata") or {}
     return "/".join(str(part) for part in (value.get("kind"), metadata.get("namespace"), metadata.get("name")) if part)
 

@@ -53,7 +53,7 @@ def parse(file: str, content: bytes) -> tuple[list[Document], list[Problem]]:
         what = f"is not UTF-8 text: byte 0x{content[error.start]:02x}"
         return [], [Problem(what=what, position=Position(file, line), remedy="save the file as UTF-8")]
     if text.lstrip().startswith("{"):
-        text = _as_yaml(text)
+        text = as_yaml(text)
     documents: list[Document] = []
     problems: list[Problem] = []
     start: int | None = 0
@@ -62,7 +62,7 @@ def parse(file: str, content: bytes) -> tuple[list[Document], list[Problem]]:
     return documents, problems
 
 
-def _as_yaml(text: str) -> str:
+def as_yaml(text: str) -> str:
     """JSON text in the words of YAML, which does not know surrogate escapes and takes fewer characters as they are."""
     text = _ESCAPED_SURROGATES.sub(
         lambda escape: escape[1] + bytes.fromhex(escape[2] + escape[3]).decode("utf-16-be"), text

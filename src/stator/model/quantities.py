@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 _SUFFIXES = {
     "": Decimal(1),
@@ -16,9 +16,9 @@ _SUFFIXES = {
 
 
 def quantity(text: str) -> Decimal:
-    """A Kubernetes quantity (`500m`, `8Gi`, `2e3`) as a number. Raises ValueError if it is none."""
+    """A Kubernetes quantity (`500m`, `8Gi`, `2e3`) as a number. Raises ValueError if it is none, or beyond counting."""
     found = re.fullmatch(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([A-Za-z]*)", text)
     try:
         return Decimal(found[1]) * _SUFFIXES[found[2]] if found else Decimal(text)
-    except (InvalidOperation, KeyError) as error:
+    except (ArithmeticError, KeyError) as error:
         raise ValueError(f"quantities must match the regular expression of resource.Quantity, not {text!r}") from error

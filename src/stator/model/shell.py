@@ -3,7 +3,8 @@
 Quoting, line continuations, comments, redirections, here-documents, control operators and the positional
 parameters are understood (POSIX.1-2017, Shell Command Language, sections 2.2, 2.3 and 2.7, plus bash's `$'…'`,
 `<<<`, `&>` and `<(…)`). Expansions are kept as written: a word says whether one of them could turn it into
-several words or none. Command substitutions are not entered and nothing is evaluated.
+several words or none. So are the positional parameters in a function's body, which are those of its calls. Command
+substitutions are not entered and nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ _REDIRECTION = re.compile(r"(?:[0-9]+|\{\w+\})?(<<<|<<-?|<>|<&|>>|>&|>\||<(?!\()
 _CONTROL = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
 _PARAMETER = re.compile(r"\$(?:([A-Za-z_]\w*)|([0-9@*])|([#?$!-])|\{([0-9]{1,9}|[@*])\})", re.ASCII)
 _OPENING = re.compile(r"\$\$?\(|\$\{|[<>]\(|`")
+# `name ()` and bash's `function name`, before the body (POSIX 2.9.5).
+_FUNCTION = re.compile(
+    r"(?:function[ \t]+[\w.:-]+(?:[ \t]*\([ \t]*\))?|[A-Za-z_][\w.:-]*[ \t]*\([ \t]*\))(?=\s|[{(]|$)", re.ASCII
+)
+_BEFORE_A_COMMAND = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "time", "{"})
+_CLOSING = {"{": "}", "(": ")"}
 _KEPT_WHOLE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 # The commands `[` and `[[`, which begin no pattern.
 _TEST = re.compile(r"\[{1,2}(?=[ \t\n]|$)")
@@ -60,13 +67,19 @@ class _Script:
         self.zero = parameters[0] if parameters else ""
         self.positional = tuple(parameters[1:])
         self.here_documents: list[tuple[str, bool]] = []
+        # What ends the function's body that is being read, and what was opened inside it.
+        self.body: list[str] = []
 
     def commands(self) -> Iterator[tuple[Word, ...]]:
         words: list[Word] = []
+        defines = False
         while self.skip_blank():
             if redirection := _REDIRECTION.match(self.text, self.at):
                 self.at = redirection.end()
                 self.redirect(redirection[1] or redirection[2])
+            elif (found := _FUNCTION.match(self.text, self.at)) and not words:
+                self.at = found.end()
+                defines = True
             elif control := _CONTROL.match(self.text, self.at):
                 self.at = control.end()
                 if words:
@@ -74,10 +87,22 @@ class _Script:
                     words = []
                 if control[0] == "\n":
                     self.skip_here_documents()
+                defines = self.enclose(control[0], defines=defines)
             else:
-                words += self.word()
+                read = self.word()
+                if read and all(word.text in _BEFORE_A_COMMAND for word in words):
+                    defines = self.enclose(read[0].text, defines=defines)
+                words += read
         if words:
             yield tuple(words)
+
+    def enclose(self, mark: str, *, defines: bool) -> bool:
+        """Keep track of a function's body; `defines` says that its name was read, and so the answer says."""
+        if self.body and mark == self.body[-1]:
+            self.body.pop()
+        elif mark in _CLOSING and (defines or self.body):
+            self.body.append(_CLOSING[mark])
+        return defines and mark == "\n"
 
     def skip_blank(self) -> bool:
         """Go to the next token; False at the end of the text."""
@@ -190,7 +215,9 @@ class _Script:
         parameter = _PARAMETER.match(self.text, start)
         if parameter and not self.text.startswith("$$(", start):
             self.at = parameter.end()
-            if name := parameter[2] or parameter[4]:
+            if (name := parameter[2] or parameter[4]) and self.body:
+                field.add_expansion(parameter[0], single=quoted and name not in "@*")
+            elif name:
                 field.add_parameter(self.value(name), list_of=name == "@" or not quoted, quoted=quoted)
             else:
                 field.add_expansion(parameter[0], single=quoted or bool(parameter[3]))

@@ -101,23 +101,23 @@ class UnknownField(msgspec.Struct, frozen=True):
     meant: str
 
 
-def unknown_fields(document: Document) -> tuple[UnknownField, ...]:
-    """The unknown fields of a graph's document, in the order of the file's structure."""
-    return tuple(_unknown(document.value))
+def unknown_fields(document: Document, *, pods: bool = True) -> tuple[UnknownField, ...]:
+    """The unknown fields of a graph's document, in the order of the file's structure; `pods` off leaves theirs out."""
+    return tuple(_unknown(document.value, pods=pods))
 
 
-def _unknown(value: Mapping[str, Any]) -> Iterator[UnknownField]:
+def _unknown(value: Mapping[str, Any], *, pods: bool) -> Iterator[UnknownField]:
     version, kind, spec = value["apiVersion"].rpartition("/")[2], value["kind"], value["spec"]
     part = "Component" if version == "v1beta1" else "Service"
     yield from _among(spec, properties(version, kind), ("spec",))
     if kind == "DynamoComponentDeployment":
-        yield from _pods(spec, ("spec",))
+        yield from _pods(spec, ("spec",)) if pods else ()
         return
     parts = spec.get("components") or spec.get("services") or ()
     for key, item in parts.items() if isinstance(parts, Mapping) else enumerate(parts):
         path: Path = ("spec", "components" if version == "v1beta1" else "services", key)
         yield from _among(item, properties(version, part), path)
-        yield from _pods(item, path)
+        yield from _pods(item, path) if pods else ()
 
 
 def _pods(component: Any, path: Path) -> Iterator[UnknownField]:

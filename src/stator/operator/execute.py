@@ -35,6 +35,7 @@ from stator.kube.ownership import digest
 from stator.kube.resources import Key, Kind, key_of
 from stator.kube.store import Entry, Store
 from stator.operator.caches import BY_LABEL, Caches
+from stator.operator.completed import completed
 from stator.operator.components.status import Trouble, TroubleReason
 from stator.operator.kinds import KINDS, named
 from stator.operator.log import bound, logger
@@ -168,7 +169,7 @@ class Driver(Generic[Observed]):
         for item in plan.apply:
             kind, key = KINDS.of(item), key_of(item)
             try:
-                applied = await self._writes.applier.apply(item, await self._entry(kind, key))
+                applied = await self._writes.applier.apply(completed(item), await self._entry(kind, key))
             except tuple(refusal.error for refusal in _REFUSALS) as error:
                 refused.append(error)
                 continue

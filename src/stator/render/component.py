@@ -128,7 +128,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     put_sidecars(spec, {name: sidecar.body for name, sidecar in beside.items()})
     secrets = add_pull_secrets(context, spec)
     shared_gpus = share_gpus(context, spec, problems)
-    engines = with_engines(context, spec)
+    engines = with_engines(context, spec, env)
     notes.extend(engines.missing)
     template = {"metadata": pod_metadata(context, pod_labels(context, labels)), "spec": spec}
     return _Pod(

@@ -105,8 +105,14 @@ def discovery(annotations: Mapping[str, str], options: RenderOptions) -> str:
 
 def copied(value: Any) -> Any:
     """A deep copy of a plain JSON value without its nulls, which mean "absent" in every Kubernetes object."""
-    if isinstance(value, Mapping):
+    # Exact types first: loaded values are made of them, and asking an abstract class costs more than copying.
+    kind = type(value)
+    if kind is dict:
         return {key: copied(item) for key, item in value.items() if item is not None}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if kind is list:
         return [copied(item) for item in value]
-    return value
+    if kind is str or kind is int or kind is bool:
+        return value
+    if isinstance(value, Mapping):
+        return copied(dict(value))
+    return [copied(item) for item in value] if isinstance(value, Sequence) else value

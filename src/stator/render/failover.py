@@ -46,8 +46,8 @@ class Engines(msgspec.Struct, frozen=True):
     missing: tuple[NotRendered, ...] = ()
 
 
-def with_engines(context: Context, spec: Json) -> Engines:
-    """Put the engines in the place of the pod's first container."""
+def with_engines(context: Context, spec: Json, env: Sequence[Entry]) -> Engines:
+    """Put the engines in the place of the pod's first container, whose environment's history is `env`."""
     wanted = (context.component.other.get("experimental") or {}).get("failover")
     if wanted is None or wanted.get("mode", "IntraPod") != "IntraPod":
         return Engines()
@@ -57,7 +57,12 @@ def with_engines(context: Context, spec: Json) -> Engines:
     main = spec["containers"][0]
     provenance: list[Provenance] = []
     missing: list[NotRendered] = []
+    before = {entry.name: (*entry.replaced, entry.setter) for entry in env}
     engines = [_engine(context, main, number, provenance, missing) for number in range(_ENGINES)]
+    provenance = [
+        msgspec.structs.replace(item, replaced=before.get(item.name, ())) if item.subject == "env" else item
+        for item in provenance
+    ]
     spec["containers"] = [*engines, *spec["containers"][1:]]
     return Engines(tuple(provenance), tuple(missing))
 

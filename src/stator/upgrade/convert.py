@@ -17,12 +17,13 @@ import yaml
 
 from stator.errors import InvalidInputError, Position, Problem
 from stator.model import Document, Graph, Path, load
-from stator.model.conversion import ALPHA, BETA, GRAPH_ONLY, SERVICE_ONLY, pruned, to_alpha, to_beta
+from stator.model.conversion import ALPHA, BETA, GRAPH_ONLY, SERVICE_ONLY, to_alpha, to_beta
 from stator.model.documents import field_path
 from stator.model.identity import GRAPH_KINDS
 from stator.model.load import without_nulls
 from stator.model.parse import parse
 from stator.model.preserved import ANNOTATIONS, mapping, preserved
+from stator.model.unknown import unknown_fields
 from stator.render import Manifest, render_graph
 from stator.upgrade.rewrite import Lineage, rewrite
 
@@ -135,7 +136,10 @@ def _chunk(
     new = to_beta(value, reversible=reversible) if to == "v1beta1" else to_alpha(value)
     notes[graph.ref] = [*_kept(document, graph, new, to)]
     if to == "v1beta1" and not reversible:
-        notes[graph.ref] += [Note("dropped", field_path(path), document.locate(path)) for path in pruned(value)]
+        notes[graph.ref] += [
+            Note("dropped", field_path(field.path), document.locate(field.path))
+            for field in unknown_fields(document, pods=False)
+        ]
     start = "---\n" if written.startswith("---") else ""
     return start + rewrite(chunk.padded, document, new, _lineage(graph, new, to))
 

@@ -43,7 +43,7 @@ def with_versions(graph: Graph, settings: Mapping[str, Version]) -> Graph:
 
 def with_versions_where_named(graphs: Sequence[Graph], settings: Mapping[str, Version]) -> tuple[Graph, ...]:
     """Each graph with the settings that fit it. Raises InvalidInputError naming every one that fits no graph."""
-    if lost := [key for key in settings if not any(_fits(graph, key) for graph in graphs)]:
+    if lost := [key for key in settings if not any(fits(graph, key) for graph in graphs)]:
         names = ", ".join(f"{part.name} ({part.type})" for graph in graphs for part in graph.components) or "none"
         raise InvalidInputError(
             *(
@@ -52,12 +52,13 @@ def with_versions_where_named(graphs: Sequence[Graph], settings: Mapping[str, Ve
             )
         )
     return tuple(
-        with_versions(graph, {key: version for key, version in settings.items() if _fits(graph, key)})
+        with_versions(graph, {key: version for key, version in settings.items() if fits(graph, key)})
         for graph in graphs
     )
 
 
-def _fits(graph: Graph, key: str) -> bool:
+def fits(graph: Graph, key: str) -> bool:
+    """Whether a setting's key is one of the graph's components or types."""
     return any(key.lower() in (part.name.lower(), part.type) for part in graph.components)
 
 
@@ -74,16 +75,37 @@ def image_at(image: str, version: Version) -> str | None:
 
 
 def _at_version(component: Component, version: Version) -> Component:
-    """The component at `version`: by its image's tag, or by the override where the tag does not name a release.
+    """The component at `version`: by its images' tags, or by the override where a tag does not name a release.
 
     The image is that of the container which holds the runtime: `main`, or the restartable init container `runtime`.
+    The roles of a component that spans nodes may have pod templates of their own, each with its image.
     """
-    kind, name = ("initContainers", RUNTIME_CONTAINER) if component.beside else ("containers", MAIN)
-    holders = component.pod_spec.get(kind) or ()
-    image = next((image_at(item.get("image") or "", version) for item in holders if item.get("name") == name), None)
+    holder = ("initContainers", RUNTIME_CONTAINER) if component.beside else ("containers", MAIN)
+    roles = tuple(component.other.get("roles") or ())
+    written = [component.pod_template, *(role.get("podTemplate") for role in roles)]
+    edited = [_template_at(template, holder, version) if template else None for template in written]
+    override = component.runtime_version_override
+    if override or not any(edited) or any(old and not new for old, new in zip(written[1:], edited[1:], strict=True)):
+        override = str(version)
+    other = component.other
+    if any(edited[1:]):
+        pairs = zip(roles, edited[1:], strict=True)
+        other = {**other, "roles": [{**role, "podTemplate": new} if new else role for role, new in pairs]}
+    return msgspec.structs.replace(
+        component,
+        pod_template=edited[0] or component.pod_template,
+        other=other,
+        runtime_version_override=override or None,
+    )
+
+
+def _template_at(template: Mapping[str, Any], holder: tuple[str, str], version: Version) -> dict[str, Any] | None:
+    """The pod template with its runtime's image at `version`, None if it holds no image whose tag names a release."""
+    kind, name = holder
+    spec = template.get("spec") or {}
+    containers = spec.get(kind) or ()
+    image = next((image_at(item.get("image") or "", version) for item in containers if item.get("name") == name), None)
     if image is None:
-        return msgspec.structs.replace(component, runtime_version_override=str(version))
-    override = str(version) if component.runtime_version_override else None
-    containers = [{**item, "image": image} if item.get("name") == name else item for item in holders]
-    template: dict[str, Any] = {**component.pod_template, "spec": {**component.pod_spec, kind: containers}}
-    return msgspec.structs.replace(component, pod_template=template, runtime_version_override=override)
+        return None
+    changed = [{**item, "image": image} if item.get("name") == name else item for item in containers]
+    return {**template, "spec": {**spec, kind: changed}}

@@ -146,3 +146,14 @@ sidecars = "x"
         "stator.toml:24: ignore.sidecars: sidecars is a list of container names",
     ]
     assert problems(tmp_path, text) == expected
+
+
+@pytest.mark.parametrize("release", ["1.5", "v1.5.1", "latest", "==1.5.1", "1.5.1.post1"])
+def test_a_release_is_three_numbers(tmp_path: Path, release: str) -> None:
+    """An environment is made for it: another text would fail only when the graph starts."""
+    images = f'[images]\n"a" = {{ ai-dynamo = "{release}" }}\n'
+    [problem] = problems(tmp_path, images)
+    assert problem.startswith(f'stator.toml:2: images.a.ai-dynamo: "{release}" is no release of ai-dynamo')
+    volume = f'[volumes.v]\npath = "v"\n[volumes.v.contents.c]\nscript = "s"\nruntime = "{release}"\n'
+    [problem] = problems(tmp_path, volume)
+    assert problem.startswith(f'stator.toml:5: volumes.v.contents.c.runtime: "{release}" is no release of ai-dynamo')

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+from stator.compat import ContainerFacts
 from stator.local.config import LocalConfig
 from stator.local.runtimes import UnrunnableError, resolve_runtime, with_mocker
 from stator.model.commandline import CommandLine, Invocation
 from stator.versions import ResolvedVersion, Version
+
+
+def facts(module: str, argv: tuple[str, ...], env: dict[str, str]) -> ContainerFacts:
+    """The container of that worker, with literal variables."""
+    return ContainerFacts(
+        object="DynamoGraphDeployment/ns/g",
+        component="Worker",
+        component_type="worker",
+        backend=module,
+        version=ResolvedVersion(Version(1, 5, 1), "tag"),
+        env=tuple({"name": name, "value": value} for name, value in env.items()),
+        env_from=(),
+        command_line=engine(module, *argv),
+    )
 
 
 def engine(module: str, *argv: str, in_shell: bool = False) -> CommandLine:
@@ -86,6 +101,7 @@ def test_the_stand_in_runs_in_the_base_environment() -> None:
         ("sglang", (), {"DYN_SGL_EMBEDDING_WORKER": " True "}, "an embedding worker"),
         ("sglang", ("--is-embedding",), {}, "an embedding worker"),
         ("sglang", ("--no-embedding-worker", "--embedding-worker"), {}, "an embedding worker"),
+        ("sglang", ("--embedding-wor",), {}, "an embedding worker"),
         ("sglang", ("--rerank-worker",), {}, "a rerank worker"),
         ("sglang", ("--image-diffusion-worker",), {}, "an image diffusion worker"),
         ("vllm", ("--runner", "pooling"), {}, "a pooling worker"),
@@ -97,7 +113,7 @@ def test_workers_that_do_not_generate_text_have_no_stand_in(
 ) -> None:
     """Tokens instead of vectors would be a lie: refused by name."""
     with pytest.raises(UnrunnableError, match=f"the mocker cannot stand in for {kind}"):
-        with_mocker(engine(module, "--model-path", "/m", *flags), env=env)
+        with_mocker(engine(module, "--model-path", "/m", *flags), facts=facts(module, flags, env))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +128,7 @@ def test_a_switch_that_ends_up_off_does_not_make_an_embedding_worker(
     flags: tuple[str, ...], env: dict[str, str]
 ) -> None:
     """The last flag wins over an earlier one and over the variable."""
-    assert with_mocker(engine("sglang", "--model-path", "/m", *flags), env=env) is not None
+    assert with_mocker(engine("sglang", "--model-path", "/m", *flags), facts=facts("sglang", flags, env)) is not None
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,11 @@ def test_a_write_that_the_server_refused_is_told_and_changes_nothing_else() -> N
     assert [event.reason for event in plan.events] == ["FieldConflict"]
     world.component["status"] = plan.status
     assert not failed(world.observe(), trouble, world.now).events
+
+
+def test_only_the_service_of_a_model_is_shared() -> None:
+    """A component that names its model owns all that it is made into, but for the Service that others use too."""
+    plan = World(component(spec="modelRef: {name: org/m}")).plan()
+    unowned = [item["metadata"]["name"] for item in plan.apply if "ownerReferences" not in item["metadata"]]
+    assert len(unowned) == 1
+    assert unowned[0].startswith("dynamo-model-")

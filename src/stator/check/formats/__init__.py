@@ -1,29 +1,36 @@
 """A report as a document, one module per format. Every writer takes the report and what fails it, and returns text.
 
+A writer is imported when it is asked for: a check of one file is over before some of their libraries are loaded.
+
 An empty report is a valid document in each, and each says what could not be checked and where a rule is explained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 
-from stator.check.formats.annotations import to_github
-from stator.check.formats.document import to_json, to_jsonl
-from stator.check.formats.junit import to_junit
-from stator.check.formats.lines import to_concise, to_text
-from stator.check.formats.markdown import to_markdown
-from stator.check.formats.sarif import to_sarif
 from stator.check.report import FailOn, Report
 
-FORMATS: dict[str, Callable[[Report, FailOn], str]] = {
-    "text": to_text,
-    "concise": to_concise,
-    "json": to_json,
-    "jsonl": to_jsonl,
-    "sarif": to_sarif,
-    "junit": to_junit,
-    "github": to_github,
-    "markdown": to_markdown,
+# format -> (module, function)
+_WRITERS = {
+    "text": ("lines", "to_text"),
+    "concise": ("lines", "to_concise"),
+    "json": ("document", "to_json"),
+    "jsonl": ("document", "to_jsonl"),
+    "sarif": ("sarif", "to_sarif"),
+    "junit": ("junit", "to_junit"),
+    "github": ("annotations", "to_github"),
+    "markdown": ("markdown", "to_markdown"),
 }
+FORMATS = tuple(_WRITERS)
 
-__all__ = ["FORMATS"]
+
+def write(name: str, report: Report, fail_on: FailOn) -> str:
+    """The report in one of FORMATS."""
+    module, function = _WRITERS[name]
+    text = getattr(import_module(f"{__name__}.{module}"), function)(report, fail_on)
+    assert isinstance(text, str)  # noqa: S101 - the table above is ours
+    return text
+
+
+__all__ = ["FORMATS", "write"]

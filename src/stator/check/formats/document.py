@@ -92,9 +92,15 @@ def _finding(finding: Finding) -> Json:
         "versions": finding.versions,
         "remedy": finding.remedy,
         "fix": finding.fix,
+        "fixable": fixable(finding),
         "repair": finding.repair,
         "page": rule.page_path if rule else "",
     }
+
+
+def fixable(finding: Finding) -> str | None:
+    """Whether `--fix` can try to mend it: `safe`, `unsafe`, or not at all."""
+    return None if finding.edit is None else "safe" if finding.safe else "unsafe"
 
 
 def _ignore(ignore: Ignore) -> Json:
@@ -111,4 +117,13 @@ def _problem(problem: Problem) -> Json:
 
 
 def _position(position: Position | None) -> Json | None:
-    return None if position is None else {"file": position.file, "line": position.line, "column": position.column}
+    return (
+        None
+        if position is None
+        else {
+            "file": position.file,
+            "line": position.line,
+            "column": position.column,
+            "field": position.field,
+        }
+    )

@@ -60,7 +60,17 @@ def _findings(report: Report) -> Iterator[str]:
             yield f"  do: {plain(finding.remedy)}"
     shown = list(dict.fromkeys(finding.rule for finding in report.findings))
     if shown:
+        yield from _can_fix(report)
         yield f"see: {', '.join(f'stator explain {rule}' for rule in shown)}"
+
+
+def _can_fix(report: Report) -> Iterator[str]:
+    """What fixing would do, if anything."""
+    safe = sum(finding.edit is not None and finding.safe for finding in report.findings)
+    unsafe = sum(finding.edit is not None and not finding.safe for finding in report.findings)
+    if safe or unsafe:
+        more = f"{unsafe} more with --unsafe-fixes" if unsafe else ""
+        yield "fixable: " + ", ".join(filter(None, (f"{safe} with --fix" if safe else "", more)))
 
 
 def _rest(report: Report) -> Iterator[str]:

@@ -51,6 +51,7 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[Option, ...]
 
 
+@cache
 def releases() -> tuple[Version, ...]:
     """The releases that are on record, oldest first."""
     names = (entry.name.removesuffix(".json") for entry in DATA.iterdir() if entry.name.endswith(".json"))

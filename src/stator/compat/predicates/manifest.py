@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from stator.compat.edits import RemoveEnv
 from stator.compat.facts import ContainerFacts, GraphFacts
 from stator.compat.given import given
 from stator.compat.outcome import Outcome
@@ -19,7 +20,7 @@ _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
-    """Names that stand twice in one list of variables: outcome `duplicate`, at the later entry."""
+    """Names that stand twice in one list of variables: outcomes `duplicate` and `same`, at the later entry."""
     del rule
     lists: list[tuple[str, tuple[str | int, ...], Sequence[Mapping[str, Any]]]] = [
         ("", ("spec", "env"), facts.graph.env),
@@ -30,25 +31,27 @@ def duplicate_env(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
         for index, entry in enumerate(entries):
             earlier = first.setdefault(entry["name"], index)
             if earlier != index:
+                same = entries[earlier] == entry
                 yield Outcome(
-                    key="duplicate",
+                    key="same" if same else "duplicate",
                     component=component,
                     position=facts.graph.locate(*path, index),
                     values={"variable": entry["name"], "line": str(facts.graph.locate(*path, earlier).line)},
+                    edit=RemoveEnv(name=entry["name"]) if same else None,
                 )
 
 
 def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
-    """Keys of a ConfigMap in `envFrom` that an entry of the operator's beats: outcome `shadowed`.
+    """Keys of a ConfigMap or Secret in `envFrom` that an entry of the operator's beats: outcome `shadowed`.
 
-    Only ConfigMaps that were loaded. An entry that the user wrote beside the source is meant to win.
+    Only of those that are known. An entry that the user wrote beside the source is meant to win.
     """
     del rule
     for container in facts.containers:
         own = {entry["name"] for entry in (*facts.graph.env, *(facts.component(container).main.get("env") or ()))}
         for index, source in enumerate(container.env_from):
-            name = (source.get("configMapRef") or {}).get("name", "")
-            for key in facts.config_maps.get((facts.graph.namespace, name), {}):
+            name, keys = _keys(facts, source)
+            for key in keys:
                 variable = f"{source.get('prefix') or ''}{key}"
                 if variable not in own and container.entry(variable) is not None:
                     yield Outcome(
@@ -57,6 +60,48 @@ def shadowed_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
                         where=("envFrom", index),
                         values={"variable": variable, "source": name},
                     )
+
+
+def _keys(facts: GraphFacts, source: Mapping[str, Any]) -> tuple[str, Collection[str]]:
+    """What an `envFrom` source is called, and its keys if they are known."""
+    for field, known in (("configMapRef", facts.config_maps), ("secretRef", facts.secrets)):
+        if source.get(field):
+            name = source[field].get("name", "")
+            return name, known.get((facts.graph.namespace, name), ())
+    return "", ()
+
+
+def missing_reference(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """ConfigMaps and Secrets, or keys of them, that a container asks for and that are not there.
+
+    Outcomes `object` and `key`. What is not known to be missing says nothing, nor what is optional.
+    """
+    del rule
+    for container in facts.containers:
+        for where, kind, reference, key in _references(container):
+            name = reference.get("name", "")
+            known = (facts.config_maps if kind == "ConfigMap" else facts.secrets).get((facts.graph.namespace, name))
+            lacks_object = known is None and (kind, facts.graph.namespace, name) in facts.absent
+            if reference.get("optional") or not (lacks_object or (known is not None and key and key not in known)):
+                continue
+            yield Outcome(
+                key="object" if lacks_object else "key",
+                component=container.component,
+                where=where,
+                values={"kind": kind, "name": name, "key": key},
+            )
+
+
+def _references(container: ContainerFacts) -> Iterator[tuple[tuple[str | int, ...], str, Mapping[str, Any], str]]:
+    """Place, kind, reference and key (empty for all of them) of everything a container's variables come from."""
+    for entry in container.env:
+        for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
+            if reference := (entry.get("valueFrom") or {}).get(field):
+                yield ("env", entry["name"]), kind, reference, str(reference.get("key", ""))
+    for index, source in enumerate(container.env_from):
+        for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
+            if reference := source.get(field):
+                yield ("envFrom", index), kind, reference, ""
 
 
 def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
@@ -75,6 +120,15 @@ def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
                 position = facts.graph.locate(*part.main_path, "env", index)
                 values = {"variable": entry["name"]}
                 yield Outcome(key="identity", component=part.name, position=position, values=values)
+
+
+def refused(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """What admission refuses: outcome `refused`, one for each of its rules."""
+    del rule
+    for problem in facts.refused:
+        why = f": {problem.why}" if problem.why else ""
+        values = {"what": problem.what, "why": why, "remedy": problem.remedy}
+        yield Outcome(key="refused", position=problem.position, values=values)
 
 
 def _of_the_pod(entry: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from stator.compat import sglang
 from stator.compat.arguments import Arguments
+from stator.compat.edits import SetEnv
 from stator.compat.environment import Setting, setting
 from stator.compat.facts import ContainerFacts
 from stator.compat.findings import AddEnv, AddEnvLowest, Repair
@@ -24,6 +25,7 @@ PAYLOAD_FLAG = "health-check-payload"
 CHECKS = "DYN_HEALTH_CHECK_ENABLED"
 # Without these an embedding request is rejected; other keys are ignored.
 _NEEDED = ("model", "input")
+_TRUE = frozenset({"true", "1", "yes", "on"})
 
 
 class _Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,4 +191,5 @@ def _not_boolean(case: _Case) -> tuple[Outcome, ...]:
     """A spelling of true that ends the worker is said too: the payload alone would not make it Ready."""
     if not case.mode.on or case.checks.text is None or case.checks.text.strip() == "true":
         return ()
-    return (Outcome(key="checks-not-boolean", where=("env", CHECKS)),)
+    edit = SetEnv(name=CHECKS, value="true") if case.checks.text.strip().lower() in _TRUE else None
+    return (Outcome(key="checks-not-boolean", where=("env", CHECKS), edit=edit),)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from stator.compat import sglang
 from stator.compat.environment import setting
-from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts
+from stator.compat.facts import ContainerFacts, FleetFacts, FrontendNames, GraphFacts, GraphNames
 from stator.compat.given import given
 from stator.compat.outcome import Outcome
 from stator.compat.rule import Rule
@@ -129,6 +130,27 @@ def planner_names(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
                 )
 
 
+def names(facts: GraphFacts) -> GraphNames:
+    """The names by which the graph meets others, as far as they are literal."""
+    workers = (setting(part, "DYN_NAMESPACE").text for part in facts.of_type("worker", "prefill", "decode"))
+    return GraphNames(
+        ref=facts.graph.ref,
+        namespace=facts.graph.namespace,
+        name=facts.graph.name,
+        frontends=tuple(
+            FrontendNames(
+                frontend.component,
+                frontend.version.core,
+                setting(frontend, "DYN_NAMESPACE_PREFIX").text or "",
+                setting(frontend, "DYN_NAMESPACE_PREFIX_STRICT").text == "true",
+                frontend.locate(),
+            )
+            for frontend in facts.of_type("frontend")
+        ),
+        workers=tuple(dict.fromkeys(filter(None, workers))),
+    )
+
+
 def foreign_workers(facts: FleetFacts, rule: Rule) -> Iterator[Outcome]:
     """Frontends that take another graph's workers for theirs: outcome `prefix`.
 
@@ -136,25 +158,33 @@ def foreign_workers(facts: FleetFacts, rule: Rule) -> Iterator[Outcome]:
     that honours DYN_NAMESPACE_PREFIX_STRICT.
     """
     strict = Version.parse(rule.looks_for["strict"])
+    used = sorted({(graph.namespace, name, graph.name) for graph in facts.graphs for name in graph.workers})
     for graph in facts.graphs:
-        for frontend in graph.of_type("frontend"):
-            prefix = setting(frontend, "DYN_NAMESPACE_PREFIX").text
-            exact = setting(frontend, "DYN_NAMESPACE_PREFIX_STRICT").text == "true"
-            honoured = frontend.version.core is None or frontend.version.core >= strict
-            if not prefix or (exact and honoured):
+        for frontend in graph.frontends:
+            honoured = frontend.version is None or frontend.version >= strict
+            if not frontend.prefix or (frontend.exact and honoured):
                 continue
-            for other in facts.graphs:
-                if other.graph.namespace == graph.graph.namespace and _begins(other, prefix):
-                    yield Outcome(
-                        key="prefix",
-                        object=graph.graph.ref,
-                        component=frontend.component,
-                        values={"prefix": prefix, "other": other.graph.name},
-                        versions={"frontend": str(frontend.version.core or "unresolved")},
-                    )
+            for other in _beginning(used, graph.namespace, frontend.prefix):
+                yield Outcome(
+                    key="prefix",
+                    object=graph.ref,
+                    component=frontend.component,
+                    position=frontend.position,
+                    values={"prefix": frontend.prefix, "other": other},
+                    versions={"frontend": str(frontend.version or "unresolved")},
+                )
 
 
-def _begins(graph: GraphFacts, prefix: str) -> bool:
-    """Whether a worker's Dynamo namespace only begins with the prefix."""
-    names = (setting(part, "DYN_NAMESPACE").text for part in graph.of_type("worker", "prefill", "decode"))
-    return any(name and name != prefix and name.startswith(prefix) for name in names)
+def _beginning(used: Sequence[tuple[str, str, str]], namespace: str, prefix: str) -> Iterator[str]:
+    """The graphs of a Kubernetes namespace with a worker whose Dynamo namespace is longer than the prefix.
+
+    `used` is sorted, so those that begin alike stand together.
+    """
+    told = set()
+    for index in range(bisect_left(used, (namespace, prefix)), len(used)):
+        where, name, graph = used[index]
+        if where != namespace or not name.startswith(prefix):
+            return
+        if name != prefix and graph not in told:
+            told.add(graph)
+            yield graph

@@ -148,7 +148,7 @@ class _Container:
             self._adapt_dynamo(env)
         for name in dynamo.PORT_VARIABLES:
             if (value := env.get(name, "")).isdecimal() and int(value) > 0:
-                env[name] = str(self.context.ports.move(int(value)))
+                env[name] = str(self.context.ports.move(int(value), secret=name in self.secret))
         path = env.get("PATH") or self.context.host_env.get("PATH") or _SYSTEM_PATH
         passed_on = {name: self.context.host_env[name] for name in PASSED_ON if name in self.context.host_env}
         return {**passed_on, **env, "PATH": f"{self.runtime.bin}:{path}"}
@@ -189,8 +189,9 @@ class _Container:
             return ()
         argv = self._local_command(self.command)
         plain = tuple(text.secret if isinstance(text, SecretText) else text for text in argv)
+        public = dynamo.port_flags(tuple(text if isinstance(text, str) else "" for text in argv))
         for port in dynamo.port_flags(plain):
-            self.context.ports.move(port)
+            self.context.ports.move(port, secret=port not in public)
         moved = dynamo.with_ports(plain, self.context.ports.moved)
         looped = dynamo.with_loopback(moved)
         if looped != moved:

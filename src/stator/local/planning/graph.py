@@ -12,7 +12,7 @@ import msgspec
 
 from stator.errors import InvalidInputError
 from stator.local.kubelet.environment import PodFacts, Sources
-from stator.local.plan import ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
+from stator.local.plan import REDACTED, ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
 from stator.local.planning.containers import PASSED_ON, PodContext, RuntimeFacts, plan_container
 from stator.local.planning.notes import Notes
 from stator.local.planning.ports import PodPorts, PortAllocator
@@ -74,12 +74,16 @@ def plan_graph(
     ports: PortAllocator,
     directory: Path,
     new_uid: Callable[[], str],
+    discovery: Path | None = None,
 ) -> LocalPlan:
     """Everything needed to run `manifest` here. Raises InvalidInputError with every problem found.
 
-    `directory` is the graph's own state directory (`StateDirectory.graph(...).path`); `new_uid` gives pods their uid.
+    `directory` is the graph's own state directory (`StateDirectory.graph(...).path`); `new_uid` gives pods their uid;
+    `discovery` is where the runtimes find each other (None: in `directory`).
     """
-    return _GraphPlanner(manifest, inventory, machine, ports=ports, directory=directory, new_uid=new_uid).plan()
+    planner = _GraphPlanner(manifest, inventory, machine, ports=ports, directory=directory, new_uid=new_uid)
+    planner.discovery = discovery or planner.discovery
+    return planner.plan()
 
 
 class _GraphPlanner:
@@ -97,6 +101,7 @@ class _GraphPlanner:
         self.machine = machine
         self.ports = ports
         self.directory = directory
+        self.discovery = directory / "kv"
         self.new_uid = new_uid
         self.notes = Notes()
         rendered = [item for item in manifest.objects if item["kind"] == "Service"]
@@ -167,7 +172,7 @@ class _GraphPlanner:
             ports=PodPorts(self.ports),
             volumes=PodVolumes(spec, pod, sources, self.machine.volumes, directory),
             directory=directory,
-            kv=self.directory / "kv",
+            kv=self.discovery,
             host_env=self.machine.env,
             notes=self.notes,
         )
@@ -216,9 +221,10 @@ class _GraphPlanner:
             for port in container.get("ports") or ()
         }
         for port, local in context.ports.moved.items():
-            what = f"port {port} {names.get(port, '')}".rstrip()
+            shown = REDACTED if port in context.ports.secret and port not in names else str(port)
+            what = f"port {shown} {names.get(port, '')}".rstrip()
             why = "pods have an address of their own in a cluster, and share this machine's here"
-            self.notes.adapt(context.pod.name, what, cluster=str(port), local=str(local), why=why)
+            self.notes.adapt(context.pod.name, what, cluster=shown, local=str(local), why=why)
         for port in sorted(names.keys() - context.ports.moved.keys()):
             if not self.ports.reserve(port):
                 self.notes.refuse(

@@ -75,9 +75,17 @@ class PodPorts:
     def __init__(self, allocator: PortAllocator) -> None:
         self._allocator = allocator
         self.moved: dict[int, int] = {}
+        self.secret: set[int] = set()
 
-    def move(self, port: int) -> int:
-        """The local port for a port the process is told. Telling it again gives the same answer."""
+    def move(self, port: int, *, secret: bool = False) -> int:
+        """The local port for a port the process is told. Telling it again gives the same answer.
+
+        `secret` says that a Secret tells it; a port is kept as secret only as long as nothing else tells it too.
+        """
+        if port not in self.moved and secret:
+            self.secret.add(port)
+        elif not secret:
+            self.secret.discard(port)
         if port in self.moved.values():
             return port
         if port not in self.moved:

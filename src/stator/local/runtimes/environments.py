@@ -26,7 +26,7 @@ from stator.local.runtimes.profiles import PROFILES, Profile
 from stator.local.runtimes.request import RuntimeRequest
 from stator.local.runtimes.uv import RuntimeUnavailableError, Uv
 
-_MARKER = "stator-runtime.json"
+MARKER = "stator-runtime.json"
 _LIST = "requirements.txt"
 _ROTARY_EMBEDDING = Path(__file__).parent / "rotary_embedding.py"
 
@@ -81,7 +81,7 @@ def ensure(request: RuntimeRequest, *, cache: Path, progress: Callable[[str], No
         return _own_interpreter(request)
     environment = _environment(request, cache)
     runtime = _runtime(request, environment)
-    if _is_complete(environment.home):
+    if is_complete(environment.home):
         return runtime
     _check_machine(environment.profile, request)
     _check_space(environment, cache, request)
@@ -90,12 +90,17 @@ def ensure(request: RuntimeRequest, *, cache: Path, progress: Callable[[str], No
             cache / f"{environment.home.name}.lock",
             waiting=lambda: progress(f"waiting for another process that makes {environment.home.name}"),
         ) as lock:
-            if not _is_complete(environment.home):
+            if not is_complete(environment.home):
                 uv = Uv(cwd=cache, lock=lock, progress=progress, offline=offline)
                 _make(environment, request, uv, progress)
     except OSError as error:
         raise _from_os(error, f"cannot make the environment {environment.home}") from error
     return runtime
+
+
+def home_of(request: RuntimeRequest, cache: Path) -> Path:
+    """The directory in which `ensure` has, or would make, the environment; nothing is made."""
+    return _environment(request, cache).home
 
 
 def _own_interpreter(request: RuntimeRequest) -> Runtime:
@@ -165,9 +170,9 @@ def _runtime(request: RuntimeRequest, environment: _Environment) -> Runtime:
     )
 
 
-def _is_complete(home: Path) -> bool:
+def is_complete(home: Path) -> bool:
     """The marker is there, and the interpreter the environment was made with still is."""
-    return (home / _MARKER).is_file() and os.access(home / "bin" / "python", os.X_OK)
+    return (home / MARKER).is_file() and os.access(home / "bin" / "python", os.X_OK)
 
 
 def _make(environment: _Environment, request: RuntimeRequest, uv: Uv, progress: Callable[[str], None]) -> None:
@@ -216,9 +221,9 @@ def _complete(home: Path, environment: _Environment, request: RuntimeRequest) ->
         "version": request.version,
         "source": environment.source,
     }
-    partial = home / f"{_MARKER}.partial"
+    partial = home / f"{MARKER}.partial"
     partial.write_bytes(msgspec.json.format(msgspec.json.encode(marker)))
-    partial.replace(home / _MARKER)
+    partial.replace(home / MARKER)
 
 
 def _check_machine(profile: Profile, request: RuntimeRequest) -> None:

@@ -6,10 +6,11 @@ a worker that embeds, reranks or makes images has no stand-in, and is refused by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from stator.compat import ContainerFacts, sglang
 from stator.errors import Position, Problem
 from stator.local.runtimes.request import UnrunnableError
 from stator.model.commandline import CommandLine, Invocation
@@ -23,16 +24,15 @@ _ENDPOINT = ("--endpoint",)
 _DISAGGREGATION = ("--disaggregation-mode",)
 _MODES = {"prefill": "prefill", "decode": "decode"}
 _OLD_MODES = {"--is-prefill-worker": "prefill", "--is-decode-worker": "decode"}
+_EMBEDDING = "--embedding-worker"
 # Flags that make a worker of another kind than text generation, in any of the three engines.
 _OTHER_KINDS = {
-    "--embedding-worker": "an embedding worker",
+    _EMBEDDING: "an embedding worker",
     "--is-embedding": "an embedding worker",
     "--rerank-worker": "a rerank worker",
     "--image-diffusion-worker": "an image diffusion worker",
     "--video-generation-worker": "a video generation worker",
 }
-_EMBEDDING_VARIABLE = "DYN_SGL_EMBEDDING_WORKER"
-_TRUE = ("true", "1", "yes", "on")
 _PATTERNS = {("--runner", "pooling"), ("--task", "embed"), ("--task", "embedding"), ("--convert", "embed")}
 
 
@@ -56,13 +56,13 @@ class StandIn(msgspec.Struct, frozen=True, kw_only=True):
 def with_mocker(
     command_line: CommandLine,
     *,
-    env: Mapping[str, str] | None = None,
+    facts: ContainerFacts | None = None,
     position: Position | None = None,
 ) -> StandIn | None:
     """The mocker in the place of the engine that `command_line` runs; None if it runs none (a frontend, a router).
 
-    Kept are the model's path and served name, the endpoint, and whether the worker prefills or decodes. `env` are
-    the container's literal variables. `$(NAME)` references stay for whoever expands the command line.
+    Kept are the model's path and served name, the endpoint, and whether the worker prefills or decodes. SGLang's
+    switches are read from the container's `facts`. `$(NAME)` references stay for whoever expands the command line.
 
     Raises UnrunnableError for a worker that does not generate text, or whose model cannot be read from its flags.
     """
@@ -70,7 +70,7 @@ def with_mocker(
     if engine is None:
         return None
     options = list(_options(engine.argv))
-    _refuse_other_kinds(engine.module, options, env or {}, position)
+    _refuse_other_kinds(engine.module, options, facts, position)
     model = _last(options, MODEL_FLAGS)
     if not model or (engine.in_shell and "$" in model.replace("$(", "")):
         raise UnrunnableError(
@@ -130,15 +130,16 @@ def _mode(options: Sequence[_Option]) -> str:
 
 
 def _refuse_other_kinds(
-    module: str, options: Sequence[_Option], env: Mapping[str, str], position: Position | None
+    module: str, options: Sequence[_Option], facts: ContainerFacts | None, position: Position | None
 ) -> None:
-    kinds = [_OTHER_KINDS[flag] for flag, _ in options if flag in _OTHER_KINDS]
+    flags = dict(options)
+    if module == sglang.MODULE and facts:
+        # A switch may be negated, abbreviated or come from a variable.
+        flags.pop(_EMBEDDING, None)
+        if any(sglang.embedding(facts, worker).on for worker in sglang.workers(facts)):
+            flags[_EMBEDDING] = ()
+    kinds = [_OTHER_KINDS[flag] for flag in flags if flag in _OTHER_KINDS]
     kinds += ["a pooling worker" for flag, values in options for value in values if (flag, value) in _PATTERNS]
-    switches = [flag for flag, _ in options if flag in {"--embedding-worker", "--no-embedding-worker"}]
-    if switches and switches[-1] == "--no-embedding-worker":
-        kinds = [kind for kind in kinds if kind != _OTHER_KINDS["--embedding-worker"]]
-    elif not switches and module == "dynamo.sglang" and env.get(_EMBEDDING_VARIABLE, "").strip().lower() in _TRUE:
-        kinds.append(_OTHER_KINDS["--embedding-worker"])
     if kinds:
         raise UnrunnableError(
             Problem(

@@ -11,15 +11,18 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from stator.errors import Problem, StatorError
 from stator.local import processes
-from stator.local.state import GraphDirectory, SupervisorRecord
+from stator.local.state import GraphDirectory, ProcessIdentity, SupervisorRecord
 from stator.local.supervisor.graph import GraphSupervisor
 from stator.local.supervisor.order import Answer, Order
+from stator.local.supervisor.orphans import Orphans
 
 
 def main() -> int:
@@ -37,6 +40,7 @@ async def _supervise(order: Order) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, supervisor.stop)
     try:
+        Orphans().adopt()
         _record(directory, order)
         await supervisor.prepare()
     except (StatorError, OSError) as error:
@@ -46,7 +50,8 @@ async def _supervise(order: Order) -> int:
         _answer(Answer(problems))
         return 1
     _answer(Answer())
-    await supervisor.run()
+    with _ending_with(order.owner, supervisor.stop):
+        await supervisor.run()
     directory.forget_supervisor()
     return 0
 
@@ -56,6 +61,36 @@ def _record(directory: GraphDirectory, order: Order) -> None:
     if identity:
         directory.write_supervisor(SupervisorRecord(identity, order.marker, time.time()))
     directory.write_plan(order.plan)
+
+
+@contextmanager
+def _ending_with(owner: ProcessIdentity | None, stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` when `owner` ends, also by a signal nobody can handle: the kernel makes its descriptor readable."""
+    if owner is None:
+        yield
+        return
+    try:
+        descriptor = os.pidfd_open(owner.pid)
+    except ProcessLookupError:
+        stop()
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def ended() -> None:
+        loop.remove_reader(descriptor)
+        stop()
+
+    try:
+        # The descriptor names whoever has the pid now; the owner may be gone and its pid given out again.
+        if processes.is_alive(owner):
+            loop.add_reader(descriptor, ended)
+        else:
+            stop()
+        yield
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
 
 
 def _answer(answer: Answer) -> None:

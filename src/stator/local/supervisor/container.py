@@ -23,6 +23,7 @@ from stator.local.kubelet.backoff import Backoff, next_restart
 from stator.local.plan import ContainerPlan, ProbeKind, reveal
 from stator.local.settings import Settings
 from stator.local.state import ContainerStatus, ProbeFailure
+from stator.local.supervisor.concealing import Concealer
 from stator.local.supervisor.logs import OutputPump, RotatingLog
 from stator.local.supervisor.prober import Outcome, beginning, check
 from stator.local.supervisor.reasons import canary_essence
@@ -38,7 +39,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     directory: Path
     settings: Settings
     changed: Callable[[], None]
-    conceal: Callable[[str], str]
+    concealer: Concealer
 
 
 class _End(Enum):
@@ -112,7 +113,9 @@ class ContainerRunner:
     async def _start(self, log: RotatingLog) -> tuple[asyncio.subprocess.Process, OutputPump] | None:
         read_end, write_end = os.pipe()
         loop = asyncio.get_running_loop()
-        _, pump = await loop.connect_read_pipe(lambda: OutputPump(log, self._on_line), os.fdopen(read_end, "rb", 0))
+        _, pump = await loop.connect_read_pipe(
+            lambda: OutputPump(log, self._on_line, self._surroundings.concealer.for_logs), os.fdopen(read_end, "rb", 0)
+        )
         try:
             process = await asyncio.create_subprocess_exec(
                 *(reveal(text) for text in self.plan.argv),
@@ -124,7 +127,7 @@ class ContainerRunner:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            program = self._surroundings.conceal(reveal(self.plan.argv[0]))
+            program = self._surroundings.concealer.text(reveal(self.plan.argv[0]))
             message = f'exec: "{program}": {_reason(error)}'
             self._update(state="Waiting", reason="RuntimeMissing", message=message, ready=False)
             return None
@@ -241,7 +244,7 @@ class ContainerRunner:
 
     def _note_outcome(self, kind: ProbeKind, outcome: Outcome) -> None:
         if outcome.failure:
-            conceal = self._surroundings.conceal
+            conceal = self._surroundings.concealer.text
             self._update(probe_failure=ProbeFailure(kind, conceal(outcome.failure), beginning(conceal(outcome.detail))))
         elif self.status.probe_failure and self.status.probe_failure.probe == kind:
             self._update(probe_failure=None)
@@ -249,7 +252,7 @@ class ContainerRunner:
     def _on_line(self, line: bytes) -> None:
         if self.status.ready:
             return
-        shown = self._surroundings.conceal(line.decode("utf-8", "replace"))
+        shown = self._surroundings.concealer.text(line.decode("utf-8", "replace"))
         if essence := canary_essence(shown.encode()):
             self._update(canary=essence)
 

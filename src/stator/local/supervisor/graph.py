@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from stator.local import processes
-from stator.local.plan import LocalPlan, secret_values
-from stator.local.state import GraphDirectory, GraphStatus, Phase, ServiceStatus
+from stator.local.plan import secret_values
+from stator.local.state import GraphDirectory, GraphStatus, Phase, ProcessIdentity, ServiceStatus
+from stator.local.supervisor.concealing import Concealer
 from stator.local.supervisor.container import Surroundings
 from stator.local.supervisor.files import materialise, remove
 from stator.local.supervisor.order import Order
@@ -21,9 +22,6 @@ from stator.local.supervisor.proxy import ServiceProxy
 
 # Changes closer together than this are written once: starting pods change many things in the same moment.
 _TOGETHER = 0.05
-
-# Text shorter than this is too likely to be an ordinary word to be replaced wherever it occurs.
-_SHORTEST_SECRET = 4
 
 
 class GraphSupervisor:
@@ -41,7 +39,7 @@ class GraphSupervisor:
             directory=self._directory.path,
             settings=order.settings,
             changed=self._changed.set,
-            conceal=_concealing(plan),
+            concealer=Concealer(secret_values(plan)),
         )
         self._pods = [PodRunner(pod, surroundings) for pod in plan.pods]
         self._proxies = [ServiceProxy(service) for service in plan.services]
@@ -96,10 +94,13 @@ class GraphSupervisor:
         self._message = "; ".join(str(end) for end in ends if isinstance(end, BaseException))
         for proxy in self._proxies:
             proxy.close()
-        # What left its session and gave up its parent is found by the marker.
-        await asyncio.to_thread(processes.end, lambda: processes.members(self._marker), grace=0)
+        # What left its session and gave up its parent is found by the marker, or by this process's being its parent.
+        await asyncio.to_thread(processes.end, self._left_behind, grace=0)
         self._remove_files()
         self._publish(phase="Stopped")
+
+    def _left_behind(self) -> frozenset[ProcessIdentity]:
+        return frozenset((*processes.members(self._marker), *processes.descendants(os.getpid())))
 
     def _remove_files(self) -> None:
         remove(self._directory.pods)
@@ -155,15 +156,3 @@ def _service_status(proxy: ServiceProxy) -> ServiceStatus:
         ready=proxy.ready,
         total=len(proxy.service.targets),
     )
-
-
-def _concealing(plan: LocalPlan) -> Callable[[str], str]:
-    """Removes secret values from what processes say, before it gets into a status."""
-    secrets = sorted((text for text in secret_values(plan) if len(text) >= _SHORTEST_SECRET), key=len, reverse=True)
-
-    def conceal(text: str) -> str:
-        for secret in secrets:
-            text = text.replace(secret, "***")
-        return text
-
-    return conceal

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stator.local.settings import Settings
+from stator.local.supervisor.concealing import Concealer
 
 # A line longer than this is not looked at as a whole: no log line that means something is.
 _LONGEST_LINE = 64 * 1024
@@ -59,11 +60,15 @@ class RotatingLog:
 
 
 class OutputPump(asyncio.Protocol):
-    """Copies the read end of a container's output pipe to its log, and shows each complete line to `on_line`."""
+    """Copies the read end of a container's output pipe to its log, and shows each complete line to `on_line`.
 
-    def __init__(self, log: RotatingLog, on_line: Callable[[bytes], None]) -> None:
+    With secrets to conceal, output waits for the end of its line: a value may come in two pieces.
+    """
+
+    def __init__(self, log: RotatingLog, on_line: Callable[[bytes], None], concealer: Concealer | None = None) -> None:
         self._log = log
         self._on_line = on_line
+        self._concealer = concealer
         self._rest = b""
         self.ended = asyncio.Event()
         self._transport: asyncio.BaseTransport | None = None
@@ -74,17 +79,38 @@ class OutputPump(asyncio.Protocol):
 
     def close(self) -> None:
         """Read no more, whoever may still be writing."""
+        self._flush()
         if self._transport:
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Called by the loop."""
-        self._log.write(data)
         *lines, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[-_LONGEST_LINE:]
+        if self._concealer is None:
+            self._log.write(data)
+            self._rest = rest[-_LONGEST_LINE:]
+        else:
+            if lines:
+                self._log.write(b"".join(self._concealer.line(line) + b"\n" for line in lines))
+            self._rest = self._beginning_written(rest, self._concealer)
         for line in lines:
             self._on_line(line)
 
+    def _beginning_written(self, rest: bytes, concealer: Concealer) -> bytes:
+        """What is still to be written of a line without end; of a long one only what may begin a secret."""
+        if len(rest) <= _LONGEST_LINE:
+            return rest
+        shown = concealer.line(rest)
+        cut = max(len(shown) - concealer.longest, 0)
+        self._log.write(shown[:cut])
+        return shown[cut:]
+
+    def _flush(self) -> None:
+        if self._concealer and self._rest:
+            self._log.write(self._concealer.line(self._rest))
+            self._rest = b""
+
     def connection_lost(self, _error: Exception | None) -> None:
         """Called by the loop when nobody holds the write end any more."""
+        self._flush()
         self.ended.set()

@@ -21,7 +21,8 @@ _ACCOUNTS = {
 def is_shared(item: Json) -> bool:
     """Whether other graphs use the same object: an account of a fixed name, the Service of a model."""
     metadata = item["metadata"]
-    return (item["kind"], metadata["name"]) in _ACCOUNTS or names.BASE_MODEL in (metadata.get("annotations") or {})
+    is_of_model = item["kind"] == "Service" and names.BASE_MODEL in (metadata.get("annotations") or {})
+    return is_of_model or (item["kind"], metadata["name"]) in _ACCOUNTS
 
 
 def leftovers(observed: Observed, wanted: set[tuple[str, str]]) -> tuple[Child, ...]:

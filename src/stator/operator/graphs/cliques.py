@@ -18,7 +18,6 @@ from stator.operator.graphs.beside import beside, leftovers, not_installed, refu
 from stator.operator.graphs.contained import contains
 from stator.operator.graphs.grove import Part, Unready, parts_of, scaling, settled_set, unready
 from stator.operator.graphs.observed import Json, Observed
-from stator.operator.graphs.records import generation_on_record
 from stator.operator.graphs.restart import Carried, restart
 from stator.operator.graphs.status import Reason, Verdict, events_of, status_of, verdict
 from stator.operator.options import OperatorOptions
@@ -63,7 +62,7 @@ def plan_cliques(
         patch=() if trouble else scaling(parts.values(), graph.namespace),
         delete=leftovers(observed, others, ready=status["state"] == "successful"),
         status=status,
-        events=(*events_of(observed, status), *_rollout_events(observed, manifest)),
+        events=(*events_of(observed, status), *_rollout_events(observed.status, status)),
     )
     return plan, manifest.generation
 
@@ -116,9 +115,15 @@ def _clique(component: RenderedComponent, role: str) -> str:
     return f"{component.name.lower()}{SUFFIXES[role]}"
 
 
-def _rollout_events(observed: Observed, manifest: Manifest) -> tuple[Event, ...]:
-    before = generation_on_record(observed)
-    if not before or before == manifest.generation:
+def _rollout_events(before: Json, after: Json) -> tuple[Event, ...]:
+    """A worker that registers in another Dynamo namespace than before is of a new generation."""
+    known = {name: item.get("runtimeNamespace") for name, item in (before.get("components") or {}).items()}
+    changed = [
+        name
+        for name, item in after["components"].items()
+        if known.get(name) and known[name] != item["runtimeNamespace"]
+    ]
+    if not changed:
         return ()
-    message = f"Grove replaces the workers of generation {before} by {manifest.generation} in its own way"
+    message = f"Grove replaces the workers {', '.join(changed)} by a new generation in its own way"
     return (Event(type="Warning", reason="RollingUpdateNotSupported", message=message),)

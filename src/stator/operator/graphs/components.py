@@ -79,7 +79,7 @@ def plan_components(
         ),
         delete=(
             *map(_deletion, found.leaving),
-            *(_deletion(made) for made in removed if group_of(made).is_gone),
+            *(_deletion(made) for made in removed if group_of(made).may_go),
             *leftovers(observed, wanted, ready=status["state"] == "successful"),
         ),
         status=status,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from stator.operator.components.observed import Child
+from stator.operator.components.status import TroubleReason
 from stator.operator.conditions import find
 from stator.operator.ownership import controller_of
 from stator.render import names
@@ -96,6 +97,15 @@ class Made(msgspec.Struct, frozen=True):
     def condition(self) -> Json:
         """Its condition Available, empty before it has one."""
         return find((self.value.get("status") or {}).get("conditions") or (), "Available")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it has more pods than it is to have, and they will not get fewer by themselves.
+
+        It says that it is Ready (the count of its workload is somebody else's), or that somebody has to do something.
+        """
+        is_settled = self.is_ready or self.condition.get("reason") in get_args(TroubleReason)
+        return self.is_seen and self.exist > self.wanted and is_settled
 
     @property
     def restart(self) -> str:

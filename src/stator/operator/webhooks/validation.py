@@ -33,6 +33,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     trusted: frozenset[str] = frozenset()
     reject: frozenset[str] = frozenset()
 
+    @property
+    def options(self) -> RenderOptions:
+        """How the operator would render here: on Grove where the cluster has it."""
+        return msgspec.structs.replace(self.render, provider="grove") if self.installed.grove else self.render
+
 
 def validate(request: AdmissionRequest, policy: Policy) -> Verdict:
     """The verdict on a creation or an update, with every problem in the version that was submitted."""
@@ -47,11 +52,12 @@ def validate(request: AdmissionRequest, policy: Policy) -> Verdict:
         user=request.user_info.username,
         trusted=policy.trusted,
     )
-    warnings = tuple(_warning(problem) for problem in result.warnings)
+    # The API server warns about a deprecated version by itself.
+    warnings = tuple(_warning(problem) for problem in result.warnings if field_of(problem) != "apiVersion")
     judged = Judgement()
     if not (result.problems or _is_owned(new)) and (graph := _graph(new)) is not None:
         before = _graph(old) if old is not None else None
-        judged = judge(graph, before, options=policy.render, reject=policy.reject)
+        judged = judge(graph, before, options=policy.options, reject=policy.reject)
     return Verdict((*result.problems, *judged.problems), (*warnings, *judged.warnings))
 
 

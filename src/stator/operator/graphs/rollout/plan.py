@@ -57,19 +57,23 @@ def rollout(
     old = tuple(item for item in made if item.component in names and item.generation != generation)
     steps: dict[str, Targets] = {}
     done: list[str] = []
+    # Pods that nobody ends, where the new generation has to wait for their end.
+    blocking: set[str] = set()
     for item in wanted:
         new = _group_of(item, made, generation)
         before = [group_of(one) for one in old if one.component == item.component]
         steps[item.component] = _step(item, new, before, running=any(group.name in running for group in before))
         if is_done(item.desired, new, before):
             done.append(item.component)
+        if budget(item.annotations, item.desired).recreate:
+            blocking |= {group.name for group in before if group.held and group.may_go}
     complete = len(done) == len(wanted)
     return Rollout(
         generation=generation,
         current=_current(old, generation, recorded),
         targets={name: step.new for name, step in steps.items()},
         scaled={name: replicas for step in steps.values() for name, replicas in step.old.items()},
-        leaving=tuple(item for item in old if complete and not item.deleting),
+        leaving=tuple(item for item in old if not item.deleting and (complete or item.name in blocking)),
         old=old,
         done=tuple(done),
         complete=complete,
@@ -85,6 +89,7 @@ def group_of(made: Made) -> Group:
         exist=made.exist,
         available=made.available,
         settled=made.is_seen,
+        held=made.is_held,
     )
 
 

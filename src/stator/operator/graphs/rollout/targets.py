@@ -10,6 +10,9 @@
 Available pods are counted only as far as they are wanted: one that was told to go may still be reported. For the same
 reason `oldPods` are the old ones that are wanted or still exist, whichever is more, so that no pod is made before
 another has left its place.
+
+Pods that stay although they were told to go (an autoscaler or a person keeps the count of their Deployment) hold nobody
+up: the new generation grows beside them, and their object is deleted when it serves.
 """
 
 from __future__ import annotations
@@ -22,13 +25,17 @@ from stator.operator.graphs.rollout.budget import Budget
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """The pods of one component in one generation. `settled` says that what is reported is of the newest wish."""
+    """The pods of one component in one generation.
+
+    `settled` says that what is reported is of the newest wish, `held` that pods stay whatever is wished.
+    """
 
     name: str
     wanted: int
     exist: int = 0
     available: int = 0
     settled: bool = True
+    held: bool = False
 
     @property
     def counted(self) -> int:
@@ -39,6 +46,11 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     def is_gone(self) -> bool:
         """Whether it has no pods, and will have none."""
         return self.settled and not self.wanted and not self.exist
+
+    @property
+    def may_go(self) -> bool:
+        """Whether its object may be deleted: nobody wants pods of it, and waiting would not make them fewer."""
+        return self.settled and not self.wanted and (self.held or not self.exist)
 
 
 class Targets(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,14 +71,14 @@ def targets(desired: int, allowed: Budget, new: Group, old: Sequence[Group], *, 
     may_go = max(0, wanted + new.wanted - minimum - unready)
     surplus = max(0, available + new.counted - minimum)
     left = max(0, wanted - min(may_go, (wanted - available) + surplus))
-    there = sum(max(group.wanted, group.exist) for group in old)
+    there = sum(group.wanted if group.held else max(group.wanted, group.exist) for group in old)
     raised = new.wanted + max(0, desired + allowed.surge - there - new.wanted)
     return Targets(new=min(desired, raised), old=_shares(left, old))
 
 
 def is_done(desired: int, new: Group, old: Sequence[Group]) -> bool:
-    """Whether the new generation serves in full, and none of the older ones has pods."""
-    return new.settled and new.wanted == desired and new.available >= desired and all(group.is_gone for group in old)
+    """Whether the new generation serves in full, and none of the older ones has pods that are on their way out."""
+    return new.settled and new.wanted == desired and new.available >= desired and all(group.may_go for group in old)
 
 
 def _shares(left: int, old: Sequence[Group]) -> dict[str, int]:

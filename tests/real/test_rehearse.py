@@ -1,0 +1,23 @@
+"""`stator rehearse` for real: a worker goes from one published release to the next while clients use it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command import EXAMPLES, Stator
+
+pytestmark = pytest.mark.real
+
+
+def test_no_request_fails_while_a_worker_is_upgraded(stator: Stator) -> None:
+    """1.5.1 to 1.6.1 behind a 1.6.1 frontend: both serve at once for a while, and nothing is left afterwards."""
+    done = stator("rehearse", str(EXAMPLES / "chat.yaml"), "--set", "worker=1.6.1", "--hold", "3", "-o", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rehearsal = json.loads(done.stdout)
+    both = next(phase for phase in rehearsal["phases"] if phase["kind"] == "both")
+    assert both["serving"]["Worker"] == ["1.5.1", "1.6.1"]
+    assert set(both["served"]) == {"1.5.1", "1.6.1"}
+    assert sum(count["sent"] for count in rehearsal["counts"]) > 30
+    assert sum(count["failed"] for count in rehearsal["counts"]) == 0
+    assert stator.processes() == []
