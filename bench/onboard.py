@@ -40,8 +40,8 @@ from stator.render import RenderOptions, render_graph  # noqa: E402
 
 NAMESPACE = "bench"
 DEPLOYMENTS = 2
-TRICKLE, PAUSE = 100, 0.2
-STEADY = 30.0
+TRICKLE, PAUSE = 100, 0.05
+STEADY = 20.0
 REST = 2.0
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE")
 TICK = os.sysconf("SC_CLK_TCK")
@@ -89,7 +89,7 @@ def kopf(server: Server, work: Path) -> Process:
     objects = work / "objects.json"
     objects.write_text(json.dumps(render_graph(loaded, RenderOptions()).objects))
     script = str(HERE / "kopf_operator.py")
-    command = [str(environment / "bin" / "kopf"), "run", "--standalone", "-n", NAMESPACE, "-q", script]
+    command = [str(environment / "bin" / "kopf"), "run", "--standalone", "-n", NAMESPACE, script]
     variables = {**os.environ, "KUBECONFIG": str(server.kubeconfig), "BENCH_OBJECTS": str(objects)}
     return Process(command, variables, server.kubeconfig.with_name("kopf.log"))
 
