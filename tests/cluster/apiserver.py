@@ -103,7 +103,7 @@ def find_assets() -> Path | None:
 
 
 @contextmanager
-def attach(directory: Path, assets: Path) -> Iterator[Server]:
+def attach(directory: Path, assets: Path, controllers: tuple[str, ...] = CONTROLLERS) -> Iterator[Server]:
     """The server of `directory`, started by whoever comes first and stopped after the last one has left."""
     directory.mkdir(parents=True, exist_ok=True)
     ready = directory / "ready"
@@ -112,14 +112,14 @@ def attach(directory: Path, assets: Path) -> Iterator[Server]:
             fcntl.flock(start, fcntl.LOCK_EX)
             fcntl.flock(users, fcntl.LOCK_SH)  # waits for a server that is just stopping
             if not ready.exists():
-                _start_owner(directory, assets, ready)
+                _start_owner(directory, assets, controllers, ready)
         yield Server(ready.read_text(), directory / "kubeconfig", str(assets / "kubectl"))
 
 
-def _start_owner(directory: Path, assets: Path, ready: Path) -> None:
+def _start_owner(directory: Path, assets: Path, controllers: tuple[str, ...], ready: Path) -> None:
     with (directory / "owner.log").open("ab") as log:
         owner = subprocess.Popen(
-            [sys.executable, __file__, str(directory), str(assets)],
+            [sys.executable, __file__, str(directory), str(assets), *controllers],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -134,12 +134,12 @@ def _start_owner(directory: Path, assets: Path, ready: Path) -> None:
         time.sleep(0.05)
 
 
-def serve(directory: Path, assets: Path) -> None:
-    """Run the three programs until nobody uses `directory` any more."""
+def serve(directory: Path, assets: Path, controllers: list[str]) -> None:
+    """Run the three programs (two, without controllers) until nobody uses `directory` any more."""
     ready = directory / "ready"
     children: list[subprocess.Popen[bytes]] = []
     try:
-        url = _start(directory, assets, children)
+        url = _start(directory, assets, controllers, children)
         partial = directory / "ready.partial"
         partial.write_text(url)
         partial.rename(ready)
@@ -153,7 +153,7 @@ def serve(directory: Path, assets: Path) -> None:
         _stop(children)
 
 
-def _start(directory: Path, assets: Path, children: list[subprocess.Popen[bytes]]) -> str:
+def _start(directory: Path, assets: Path, controllers: list[str], children: list[subprocess.Popen[bytes]]) -> str:
     etcd, peer, port = free_ports(3)
     token = secrets.token_hex(16)
     (directory / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")
@@ -199,10 +199,12 @@ def _start(directory: Path, assets: Path, children: list[subprocess.Popen[bytes]
         endpoint_reconciler_type="none",
     )
     _wait_ready(f"{url}/readyz", directory / "ca.crt", token, children)
+    if not controllers:
+        return url
     run(
         "kube-controller-manager",
         kubeconfig=str(directory / "kubeconfig"),
-        controllers=",".join(CONTROLLERS),
+        controllers=",".join(controllers),
         leader_elect="false",
         secure_port="0",
         root_ca_file=str(directory / "ca.crt"),
@@ -324,4 +326,4 @@ def write_certificates(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), Path(sys.argv[2]))
+    serve(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

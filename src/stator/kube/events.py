@@ -97,7 +97,7 @@ class Recorder:
                 return
             key = await self._create(subject, event, action)
         except ApiError as error:
-            log.warning("event not written", event=event.reason, reason=str(error))
+            log.warning("event not written", about=event.reason, reason=str(error))
             return
         self._said[same] = _Said(key, 1, clock)
         self._said.move_to_end(same)
