@@ -14,7 +14,9 @@ from typing import Any
 
 from uv import find_uv_bin
 
+# The last patch of each minor release, and every release since the first of them.
 RELEASES = ("1.1.1", "1.2.1", "1.3.1", "1.4.2", "1.5.1", "1.6.1")
+EVERY_RELEASE = tuple(sorted((*RELEASES, "1.2.0.post1", "1.3.0.post1", "1.4.0", "1.4.1", "1.5.0", "1.6.0")))
 KINDS = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter")
 KIND = re.compile(rf"^\s*kind:\s*['\"]?(?:{'|'.join(KINDS)})['\"]?\s*$", re.MULTILINE)
 

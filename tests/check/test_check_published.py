@@ -80,9 +80,7 @@ TRUE: dict[str, Callable[[Mapping[str, Any], Finding], bool]] = {
     ),
     "DYN212": lambda part, _: not re.search(r":v?\d+\.\d+\.\d+", main(part).get("image", "")),
     "DYN318": lambda part, _: "vllm" in str(part) and "--kv-events-config" not in str(part),
-    "DYN320": lambda part, finding: (
-        next(word for word in finding.message.replace(",", " ").split() if word.startswith("--")) in str(part)
-    ),
+    "DYN320": lambda part, finding: re.findall(r"--[\w-]+", finding.message)[0] in str(part),
     "DYN405": unnamed,
 }
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from apiserver import Server
+import pytest
+from apiserver import Server, attach, find_assets
 
 from stator.install.crds import custom_resource_definitions
 from stator.install.rights import access
@@ -28,6 +31,19 @@ Json = dict[str, Any]
 
 SETTINGS = Settings()
 OPERATOR = f"system:serviceaccount:{SETTINGS.namespace}:stator"
+
+
+@contextmanager
+def own_server(directory: Path) -> Iterator[Server]:
+    """An API server for one module of tests. Skips where there is none; with CI=true that fails."""
+    assets = find_assets()
+    if assets is None:
+        reason = "no API server: hack/kubernetes/build failed, and there is no $KUBEBUILDER_ASSETS"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    with attach(directory, assets) as server:
+        yield server
 
 
 class Running:
@@ -91,7 +107,7 @@ class Running:
 def configurations(port: int) -> list[Json]:
     """The definitions and webhook configurations that lead to a server on this machine."""
     client = by_url(f"https://127.0.0.1:{port}")
-    return [*custom_resource_definitions(client(CONVERT_PATH)), *webhook_configurations(client)]
+    return [*custom_resource_definitions(client(CONVERT_PATH)), *webhook_configurations(client, SETTINGS)]
 
 
 def apply(server: Server, objects: list[Json]) -> str:

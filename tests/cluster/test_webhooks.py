@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from apiserver import Server, attach, find_assets
-from installed import OPERATOR, Running, running
+from apiserver import Server
+from installed import OPERATOR, Running, own_server, running
 
 from stator.operator.webhooks.validation import Policy
 
@@ -30,10 +30,7 @@ POLICY = Policy(trusted=frozenset({OPERATOR}))
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """An API server that only these tests use."""
-    assets = find_assets()
-    if assets is None:
-        pytest.fail("no API server: hack/kubernetes/build failed", pytrace=False)
-    with attach(tmp_path_factory.mktemp("webhooks"), assets) as server:
+    with own_server(tmp_path_factory.mktemp("webhooks")) as server:
         yield server
 
 

@@ -9,7 +9,13 @@ import msgspec
 import pytest
 
 from stator.compat import Rule, rules
-from stator.compat.predicates import CONTAINER_PREDICATES, FLEET_PREDICATES, GRAPH_PREDICATES, MOVE_PREDICATES
+from stator.compat.predicates import (
+    CONTAINER_PREDICATES,
+    FLEET_PREDICATES,
+    GRAPH_PREDICATES,
+    MOVE_PREDICATES,
+    PLATFORM_PREDICATES,
+)
 from stator.compat.rule import read_rule
 
 PREDICATES = {
@@ -17,6 +23,7 @@ PREDICATES = {
     "graph": GRAPH_PREDICATES,
     "fleet": FLEET_PREDICATES,
     "move": MOVE_PREDICATES,
+    "platform": PLATFORM_PREDICATES,
 }
 FOLDER = resources.files("stator.compat").joinpath("rules")
 each_rule = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)

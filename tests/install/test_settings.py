@@ -78,8 +78,17 @@ def test_the_command_prints_the_installation() -> None:
 def test_the_webhooks_come_last() -> None:
     """While the rest is applied, nothing asks an operator that is not there yet."""
     kinds = [item["kind"] for item in printed()]
-    assert kinds[0] == "Namespace"
     assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+
+
+def test_the_operator_can_be_deleted_without_the_graphs() -> None:
+    """Its part holds no definition, and none of its objects holds a graph."""
+    operator, definitions = printed("--part", "operator"), printed("--part", "definitions")
+    assert {item["kind"] for item in definitions} == {"CustomResourceDefinition"}
+    assert definitions + operator == printed()
+    assert not [item for item in operator if item["kind"] == "CustomResourceDefinition"]
+    namespaced = printed("--part", "operator", "--namespaced")
+    assert not [item for item in namespaced if item["kind"] == "Namespace"]
 
 
 def test_without_webhooks_nothing_of_them_is_left() -> None:

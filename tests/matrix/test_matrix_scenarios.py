@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from graphs import OPTIONS, component, embedder, frontend, inventory, scenario, worker
+from matrix_graphs import OPTIONS, component, embedder, frontend, inventory, scenario, worker
 
 from stator.errors import InvalidInputError
 from stator.matrix.cells import Cell, Pair, Variant

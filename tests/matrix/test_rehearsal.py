@@ -11,9 +11,9 @@ from itertools import pairwise
 import msgspec
 import pytest
 from answers import MODEL, completion, good_stream, stream
-from graphs import frontend, scenario, worker
 from hypothesis import given
 from hypothesis import strategies as st
+from matrix_graphs import frontend, scenario, worker
 
 from stator.errors import InvalidInputError
 from stator.local.plan import ServicePlan, Target

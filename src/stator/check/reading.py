@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -16,6 +16,9 @@ from stator.errors import InvalidInputError, Problem
 from stator.model import Inventory
 from stator.model.load import load_source
 from stator.model.sources import STDIN, Source, read_sources
+
+# Kind, namespace and name.
+Reference = tuple[str, str, str]
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +33,7 @@ class Reading:
     """Sources that can be gone through more than once.
 
     `changed` are contents that stand in for those of the files, by name. `live` is what a cluster holds already: a file
-    that describes one of its objects replaces it, as if applied.
+    that describes one of its objects replaces it, as if applied. `absent` are ConfigMaps and Secrets that it has not.
     """
 
     def __init__(
@@ -41,12 +44,14 @@ class Reading:
         stdin: BinaryIO | None = None,
         changed: Mapping[str, bytes] | None = None,
         live: Inventory | None = None,
+        absent: Collection[Reference] = (),
     ) -> None:
         self.sources = tuple(sources)
         self.namespace = namespace
         self.content = (stdin or sys.stdin.buffer).read() if STDIN in sources else b""
         self.changed = dict(changed or {})
         self.live = live
+        self.absent = frozenset(absent)
 
     def with_changed(self, changed: Mapping[str, bytes]) -> Reading:
         """The same sources with other contents."""
@@ -56,6 +61,18 @@ class Reading:
             stdin=io.BytesIO(self.content),
             changed={**self.changed, **changed},
             live=self.live,
+            absent=self.absent,
+        )
+
+    def beside(self, live: Inventory, absent: Collection[Reference]) -> Reading:
+        """The same sources as if applied to a cluster."""
+        return Reading(
+            self.sources,
+            namespace=self.namespace,
+            stdin=io.BytesIO(self.content),
+            changed=self.changed,
+            live=live,
+            absent=absent,
         )
 
     def files(self) -> Iterator[Loaded]:
@@ -96,6 +113,7 @@ def read(
     namespace: str | None = None,
     stdin: BinaryIO | None = None,
     live: Inventory | None = None,
+    absent: Collection[Reference] = (),
 ) -> Reading:
     """The sources as something to check; `-` is read now, everything else when it is its turn."""
-    return Reading(sources, namespace=namespace, stdin=stdin, live=live)
+    return Reading(sources, namespace=namespace, stdin=stdin, live=live, absent=absent)

@@ -16,14 +16,17 @@ from stator.compat import (
     GraphFacts,
     GraphNames,
     MoveFacts,
+    Platform,
+    PlatformFacts,
     evaluate_fleet,
     evaluate_graph,
     evaluate_move,
+    evaluate_platform,
 )
 from stator.compat.predicates.wire import names
 from stator.errors import InvalidInputError, Position, Problem
-from stator.model import Graph, Inventory
-from stator.model.identity import Identity, identify
+from stator.model import Document, Graph, Inventory
+from stator.model.identity import GROUP, Identity, identify
 from stator.render import Manifest, RenderOptions, render_graph
 from stator.versions import InvalidVersionError, Version, resolve, with_versions
 from stator.versions.change import fits
@@ -39,13 +42,15 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to check against.
 
     `settings` are versions by component name or type. With `after` every component whose release is known is checked
-    at that release, and the way there from `before` (None: from what the manifest says).
+    at that release, and the way there from `before` (None: from what the manifest says). `platform` is what is known of
+    the cluster.
     """
 
     render: RenderOptions = RenderOptions()
     settings: Mapping[str, Version] = {}
     before: Version | None = None
     after: Version | None = None
+    platform: Platform = Platform()
     ignores: tuple[Ignore, ...] = ()
 
 
@@ -81,6 +86,7 @@ class _Checker:
         self.unchecked: list[str] = []
         self.unresolved: list[str] = []
         self.fleet: list[GraphNames] = []
+        self.objects_of_ours: list[Document] = []
         self.kept: list[Graph] = []
         self.waiting: dict[str, set[str]] = {}
         self.unused = set(options.settings)
@@ -95,7 +101,7 @@ class _Checker:
             self.unread.append(loaded.name)
             return
         self.files += 1
-        self.others += len(loaded.inventory.others)
+        self.count_others(loaded.inventory)
         self.seen |= dict(self.objects(loaded))
         self.config_maps |= {key: tuple(values) for key, values in loaded.inventory.config_maps.items()}
         self.secrets |= _secret_keys(loaded.inventory)
@@ -112,7 +118,7 @@ class _Checker:
     def take_live(self, live: Inventory) -> None:
         """What a cluster holds, as far as no file describes it."""
         self.files += 1
-        self.others += len(live.others)
+        self.count_others(live)
         for known, found in ((self.config_maps, live.config_maps), (self.secrets, _secret_keys(live))):
             known.update({key: tuple(keys) for key, keys in found.items() if key not in known})
         for graph in live.graphs:
@@ -120,6 +126,11 @@ class _Checker:
                 self.graphs += 1
                 self.annotations(graph)
                 self.graph(graph)
+
+    def count_others(self, inventory: Inventory) -> None:
+        """Documents of other kinds are counted; those of our group are kept, because an operator may have lost them."""
+        self.others += len(inventory.others)
+        self.objects_of_ours += [item for item in inventory.others if item.value["apiVersion"].startswith(f"{GROUP}/")]
 
     def finish(self) -> None:
         """The graphs that waited for a ConfigMap of a later file, and what only all graphs together show."""
@@ -138,6 +149,10 @@ class _Checker:
             raise InvalidInputError(*self.mistakes)
         if self.unused:
             raise InvalidInputError(*self.no_component())
+        facts = PlatformFacts(
+            platform=self.options.platform, operator=self.options.render.operator, objects=tuple(self.objects_of_ours)
+        )
+        self.findings += evaluate_platform(facts)
         self.findings += evaluate_fleet(FleetFacts(graphs=tuple(self.fleet)))
 
     def no_component(self) -> Iterator[Problem]:
@@ -224,7 +239,8 @@ class _Checker:
             operator=self.options.render.operator,
             config_maps=self.config_maps,
             secrets=self.secrets,
-            complete=self.reading.live is not None,
+            absent=self.reading.absent,
+            platform=self.options.platform,
             refused=file_problems(graph, options=self.options.render),
         )
         return facts, manifest

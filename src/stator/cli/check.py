@@ -10,17 +10,20 @@ import click
 
 from stator.check import CheckOptions, Reading, read
 from stator.check import check as run_check
+from stator.check.definitions import platform as in_files
 from stator.check.formats import FORMATS, write
 from stator.check.ignores import of_file, of_options
 from stator.check.report import FailOn
 from stator.cli import options
+from stator.compat import Platform
 from stator.configuration import find
 from stator.errors import ExitCode, InvalidInputError, Problem
 from stator.render import RenderOptions
 
 
 @click.command()
-@options.sources
+@options.sources_or_cluster
+@options.cluster
 @options.namespace
 @options.operator
 @options.no_repairs
@@ -31,6 +34,8 @@ from stator.render import RenderOptions
 @click.option("--to", "after", metavar="VERSION", help="Check the graphs at this release, and the way there.")
 @click.option("--ignore", "ignored", multiple=True, metavar="ID=REASON", help="Leave a rule's findings out.")
 @click.option("--config", type=click.Path(path_type=Path), help="stator.toml to use, else the one beside SOURCES.")
+@click.option("--crd", "definitions", multiple=True, metavar="PATH", help="Installed definitions: a file or directory.")
+@click.option("--values", metavar="FILE", help="The values the platform's chart is installed with.")
 @click.option(
     "--fail-on",
     type=click.Choice(get_args(FailOn)),
@@ -45,6 +50,9 @@ from stator.render import RenderOptions
 def check(  # noqa: PLR0913 - one parameter per option, by name
     *,
     sources: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
     namespace: str | None,
     operator: str,
     no_repairs: bool,
@@ -53,6 +61,8 @@ def check(  # noqa: PLR0913 - one parameter per option, by name
     after: str | None,
     ignored: tuple[str, ...],
     config: Path | None,
+    definitions: tuple[str, ...],
+    values: str | None,
     fail_on: FailOn,
     preview: bool,
     fixing: bool,
@@ -61,9 +71,10 @@ def check(  # noqa: PLR0913 - one parameter per option, by name
 ) -> int:
     """Check the graphs in SOURCES against the rules.
 
-    SOURCES are files, directories, or - for standard input. What cannot be checked (a file that cannot be read, a
-    version that cannot be told) is reported and counted, and makes the exit code 3 unless there are findings. With
-    --diff the exit code is 1 if there is anything to fix.
+    SOURCES are files, directories, or - for standard input. With --cluster the graphs of the configured cluster are
+    checked, with SOURCES as if they were applied to it; it is only read. What cannot be checked (a file that
+    cannot be read, a version that cannot be told) is reported and counted, and makes the exit code 3 unless there are
+    findings. With --diff the exit code is 1 if there is anything to fix.
     """
     if before and not after:
         raise InvalidInputError(Problem(what="--from needs --to", remedy="name the release to go to"))
@@ -72,11 +83,19 @@ def check(  # noqa: PLR0913 - one parameter per option, by name
     by_option = of_options(ignored)
     by_file = of_file(find(config, sources))
     reading = read(sources, namespace=namespace)
+    platform = in_files(definitions, values)
+    if cluster:
+        from stator.check.cluster import read_live  # noqa: PLC0415 - a check of files need not import a client
+
+        live = read_live(reading, namespace=namespace, kubeconfig=kubeconfig, context=context)
+        reading = reading.beside(live.inventory, live.absent)
+        platform = _joined(platform, live.platform)
     chosen = CheckOptions(
         render=RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs),
         settings=options.parse_settings(settings),
         before=options.parse_release("--from", before) if before else None,
         after=options.parse_release("--to", after) if after else None,
+        platform=platform,
         ignores=(*by_option, *by_file),
     )
     if preview or fixing:
@@ -84,6 +103,16 @@ def check(  # noqa: PLR0913 - one parameter per option, by name
     report = run_check(reading, chosen)
     click.echo(write(output, report, fail_on), nl=False)
     return int(report.exit_code(fail_on))
+
+
+def _joined(given: Platform, live: Platform) -> Platform:
+    """What files say, where they say something, and else what the cluster says."""
+    return Platform(
+        definitions={**live.definitions, **given.definitions},
+        kinds=live.kinds | given.kinds,
+        values=given.values,
+        kubernetes=live.kubernetes,
+    )
 
 
 def _refuse_fixing(sources: Sequence[str], *, preview: bool, elsewhere: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stator.install.installation import installation
+from stator.install.installation import Part, installation
 from stator.install.settings import Settings, checked
 from stator.render.output import to_json, to_yaml
 
@@ -23,6 +23,13 @@ _DEFAULTS = Settings()
     metavar="RULE|SEVERITY",
     help="Refuse graphs with such findings, which are warnings otherwise.",
 )
+@click.option(
+    "--part",
+    type=click.Choice(["all", "definitions", "operator"]),
+    default="all",
+    show_default=True,
+    help="Deleting the definitions deletes every graph; deleting the operator leaves graphs running.",
+)
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 def install(
     *,
@@ -32,13 +39,14 @@ def install(
     namespaced: bool,
     no_webhooks: bool,
     reject: tuple[str, ...],
+    part: Part,
     output: str,
 ) -> None:
     """Print what an installation of the operator consists of, to be piped into kubectl apply -f -.
 
     Custom resource definitions, the namespace, the operator's rights and its Deployment, and the webhooks. Nothing is
     read from a cluster and nothing is changed. A namespaced installation has no webhooks, since those are the whole
-    cluster's, and no right outside its namespace but to read the definitions.
+    cluster's, no right outside its namespace but to read the definitions, and expects the namespace to exist.
     """
     settings = checked(
         Settings(
@@ -50,5 +58,5 @@ def install(
             reject=reject,
         )
     )
-    objects = installation(settings)
+    objects = installation(settings, part)
     click.echo(to_yaml(objects) if output == "yaml" else to_json(objects), nl=False)

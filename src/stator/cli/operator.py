@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from stator.cli import options
+from stator.install.crds import custom_resource_definitions
 from stator.operator.log import configure
 from stator.operator.names import LEASE
 from stator.operator.options import OperatorOptions
@@ -41,6 +42,7 @@ def operator() -> None:
 @click.option("--own-namespace", default="", metavar="NAMESPACE", help="Namespace of the Lease, else the pod's own.")
 @click.option("--metrics-host", default=_DEFAULTS.metrics_host, metavar="ADDRESS", help="For metrics and probes.")
 @click.option("--metrics-port", type=_PORT, default=_DEFAULTS.metrics_port, help="For metrics and probes; 0 for none.")
+@click.option("--webhook-host", default=_DEFAULTS.webhook_host, metavar="ADDRESS", help="For the webhooks.")
 @click.option("--webhook-port", type=_PORT, default=0, help="For the webhooks; 0 for none.")
 @click.option("--webhook-hosts", multiple=True, metavar="HOST", help="Where they are called, if not at their Service.")
 @click.option("--reject", multiple=True, metavar="RULE|SEVERITY", help="Findings that admission refuses.")
@@ -82,4 +84,4 @@ def run(
     # What is left are the settings, by their own names.
     settings = Settings(options=OperatorOptions(render=render), **values)
     configure(settings.log_format, settings.log_level)
-    asyncio.run(run_operator(settings))
+    asyncio.run(run_operator(settings, custom_resource_definitions()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -14,6 +15,7 @@ from stator.versions import InvalidVersionError, Version
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCES...")
+sources_or_cluster = click.argument("sources", nargs=-1, metavar="[SOURCES...]")
 namespace = click.option("-n", "--namespace", metavar="NAMESPACE", help="Namespace for objects that name none.")
 operator = click.option(
     "--operator",
@@ -38,6 +40,26 @@ settings = click.option(
     "--set", "settings", multiple=True, metavar="COMPONENT=VERSION", help="Put a component, or a type, at a release."
 )
 text_or_json = click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+
+
+def cluster(command: Decorated) -> Decorated:
+    """The options of a command that may ask a cluster, and the demand for one or for sources."""
+    for option in (
+        click.option("--context", metavar="NAME", help="With --cluster: the context of the kubeconfig."),
+        click.option(
+            "--kubeconfig", type=click.Path(path_type=Path), help="With --cluster: the kubeconfig, else $KUBECONFIG."
+        ),
+        click.option("--cluster", is_flag=True, callback=_sources_or_cluster, help="Ask the configured cluster too."),
+    ):
+        command = option(command)
+    return command
+
+
+def _sources_or_cluster(context: click.Context, parameter: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click's
+    del parameter
+    if not value and not context.params.get("sources"):
+        raise click.UsageError("name files or directories, or ask the cluster with --cluster")
+    return value
 
 
 def parse_operator(text: str) -> Version:

@@ -8,11 +8,13 @@ from stator.compat.edits import Edit, InsertEnv
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import AddEnv, Finding, Repair, Severity, Verdict
 from stator.compat.outcome import Certainty, Outcome
+from stator.compat.platform import PlatformFacts
 from stator.compat.predicates import (
     CONTAINER_PREDICATES,
     FLEET_PREDICATES,
     GRAPH_PREDICATES,
     MOVE_PREDICATES,
+    PLATFORM_PREDICATES,
 )
 from stator.compat.rule import SEVERITIES, Rule, Scope
 from stator.compat.rule import rules as all_rules
@@ -68,6 +70,15 @@ def evaluate_move(facts: MoveFacts, *, rules: Sequence[Rule] | None = None) -> t
         _of_graph(facts.after, rule, outcome)
         for rule in _of("move", rules)
         for outcome in MOVE_PREDICATES[rule.predicate](facts, rule)
+    )
+
+
+def evaluate_platform(facts: PlatformFacts, *, rules: Sequence[Rule] | None = None) -> tuple[Finding, ...]:
+    """What the rules about the cluster itself have to say, in rule order."""
+    return tuple(
+        _stated(rule, outcome, outcome.object or "platform", outcome.position)
+        for rule in _of("platform", rules)
+        for outcome in PLATFORM_PREDICATES[rule.predicate](facts, rule)
     )
 
 

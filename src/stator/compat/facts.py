@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from stator.compat.platform import Platform
 from stator.errors import Position, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine
@@ -49,9 +50,9 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
 class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One graph with all of its main containers, under an operator of release `operator`.
 
-    `config_maps` and `secrets` are the keys of the ones that are known, by `(namespace, name)`. `complete` says that
-    those of the graph's namespace are all known, so that one that is missing does not exist. `refused` is what
-    admission would refuse.
+    `config_maps` and `secrets` are the keys of the ones that are known, by `(namespace, name)`; `absent` are those that
+    are known not to exist, by kind, namespace and name. `refused` is what admission would refuse, `platform` what is
+    known of the cluster the graph goes to.
     """
 
     graph: Graph
@@ -59,8 +60,9 @@ class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):
     operator: Version
     config_maps: Mapping[tuple[str, str], Collection[str]] = {}
     secrets: Mapping[tuple[str, str], Collection[str]] = {}
-    complete: bool = False
+    absent: Collection[tuple[str, str, str]] = ()
     refused: tuple[Problem, ...] = ()
+    platform: Platform = Platform()
 
     def of_type(self, *types: str) -> tuple[ContainerFacts, ...]:
         """The containers whose component is of one of the types."""

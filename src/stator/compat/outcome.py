@@ -10,6 +10,7 @@ import msgspec
 from stator.compat.edits import Edit
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
 from stator.compat.findings import Repair
+from stator.compat.platform import PlatformFacts
 from stator.compat.rule import Rule
 from stator.errors import Position
 
@@ -43,6 +44,7 @@ Predicate = Callable[[ContainerFacts, Rule], Iterable[Outcome]]
 GraphPredicate = Callable[[GraphFacts, Rule], Iterable[Outcome]]
 FleetPredicate = Callable[[FleetFacts, Rule], Iterable[Outcome]]
 MovePredicate = Callable[[MoveFacts, Rule], Iterable[Outcome]]
+PlatformPredicate = Callable[[PlatformFacts, Rule], Iterable[Outcome]]
 
 
 def least(*certainties: Certainty) -> Certainty:

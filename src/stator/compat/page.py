@@ -11,6 +11,7 @@ _SCOPES: dict[Scope, str] = {
     "graph": "a graph as a whole",
     "fleet": "all graphs together",
     "move": "a graph before and after",
+    "platform": "definitions, chart values and Kubernetes",
 }
 
 

@@ -18,7 +18,7 @@ import yaml
 from stator.compat.findings import Severity
 from stator.versions import Version, VersionRange
 
-Scope = Literal["container", "graph", "fleet", "move"]
+Scope = Literal["container", "graph", "fleet", "move", "platform"]
 NOWHERE = VersionRange.parse("<0.0.0")
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
@@ -64,10 +64,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One compatibility rule. The id is never given to another rule.
 
-    `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, or a move from one release to
-    another. `affected` is the range of runtime releases; `backends` and `roles` (component types) the containers that
-    are looked at; empty means all. `looks_for` are the names and values the predicate compares with. `yields_to` are
-    rules that say more about the same place: where one of them has a finding, this one has none. `payloads` are the
+    `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, a move from one release to
+    another, or the platform. `affected` is the range of runtime releases; `backends` and `roles` (component types) the
+    containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with.
+    `yields_to` are rules that say more about the same place: where one of them has a finding, this one has none. `payloads` are the
     texts a repair sets; `tried` are the releases on which a repair that must fit several modes was run in each of
     them. `page` is the body of the rule's page in Markdown.
     """

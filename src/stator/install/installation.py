@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from stator.install.crds import custom_resource_definitions
 from stator.install.rights import access
@@ -12,18 +12,22 @@ from stator.install.workload import namespace, workload
 from stator.operator.names import CONVERT_PATH
 
 Json = dict[str, Any]
+Part = Literal["all", "definitions", "operator"]
 
 
-def installation(settings: Settings) -> tuple[Json, ...]:
-    """The objects of an installation: namespace, definitions, rights, workload, and the webhooks last.
+def installation(settings: Settings, part: Part = "all") -> tuple[Json, ...]:
+    """The objects of an installation: definitions, namespace, rights, workload, and the webhooks last.
 
-    The settings must have been checked (`stator.install.settings.checked`).
+    The definitions are a part of their own: with them an API server deletes all graphs. An operator of one namespace
+    shares that with its graphs, so the namespace is not part of the installation, and must exist. The settings must
+    have been checked (`stator.install.settings.checked`).
     """
     client = by_service(settings) if settings.serves_webhooks else None
-    return (
-        namespace(settings),
-        *custom_resource_definitions(client(CONVERT_PATH) if client else None),
+    definitions = custom_resource_definitions(client(CONVERT_PATH) if client else None)
+    operator = (
+        *(() if settings.namespaced else (namespace(settings),)),
         *access(settings),
         *workload(settings),
-        *(webhook_configurations(client) if client else ()),
+        *(webhook_configurations(client, settings) if client else ()),
     )
+    return (*(definitions if part != "operator" else ()), *(operator if part != "definitions" else ()))

@@ -2,7 +2,7 @@
 
 The operator adds the authority of its certificate (`caBundle`) by itself. Until then, and while no operator runs, the
 API server cannot ask: creating a graph or changing its spec is then refused. Everything else does not ask: reading,
-deleting, finalizers, status, labels, and any change to an object that is being deleted.
+deleting, finalizers, status, labels, any change to an object that is being deleted, and what the operator itself does.
 """
 
 from __future__ import annotations
@@ -20,15 +20,11 @@ Json = dict[str, Any]
 # A path of the webhook server -> the `clientConfig` that leads there.
 Client = Callable[[str], Json]
 
-# The conditions under which the API server asks (CEL). Annotations hold choices that are checked, labels none.
+# Annotations hold choices that are checked, labels none.
 _CHANGED = (
     "oldObject == null || object.spec != oldObject.spec || "
     "(has(object.metadata.annotations) ? object.metadata.annotations : {}) != "
     "(has(oldObject.metadata.annotations) ? oldObject.metadata.annotations : {})"
-)
-_CONDITIONS = (
-    {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
-    {"name": "changed", "expression": _CHANGED},
 )
 
 
@@ -44,7 +40,7 @@ def by_url(base: str) -> Client:
     return lambda path: {"url": base + path}
 
 
-def webhook_configurations(client: Client) -> tuple[Json, ...]:
+def webhook_configurations(client: Client, settings: Settings) -> tuple[Json, ...]:
     """What the API server asks before it stores an object: for defaults, then for a verdict."""
     return (
         _configuration(
@@ -52,6 +48,7 @@ def webhook_configurations(client: Client) -> tuple[Json, ...]:
             f"defaults.{NAME}.{GROUP}",
             client(DEFAULT_PATH),
             (GRAPH, COMPONENT),
+            settings,
             # A default that is missing is taken for granted later; nothing is worth refusing for it.
             {"failurePolicy": "Ignore", "reinvocationPolicy": "Never"},
         ),
@@ -60,12 +57,25 @@ def webhook_configurations(client: Client) -> tuple[Json, ...]:
             f"rules.{NAME}.{GROUP}",
             client(VALIDATE_PATH),
             (GRAPH, COMPONENT, SCALING_ADAPTER, MODEL),
+            settings,
             {"failurePolicy": "Fail"},
         ),
     )
 
 
-def _configuration(kind: str, name: str, client: Json, kinds: tuple[CustomKind, ...], more: Json) -> Json:
+def _conditions(settings: Settings) -> list[Json]:
+    """When the API server asks at all (CEL, all of them)."""
+    user = f"system:serviceaccount:{settings.namespace}:{NAME}"
+    return [
+        {"name": "not-by-the-operator", "expression": f"request.userInfo.username != '{user}'"},
+        {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
+        {"name": "changed", "expression": _CHANGED},
+    ]
+
+
+def _configuration(
+    kind: str, name: str, client: Json, kinds: tuple[CustomKind, ...], settings: Settings, more: Json
+) -> Json:
     webhook: Json = {
         "name": name,
         "clientConfig": client,
@@ -80,7 +90,7 @@ def _configuration(kind: str, name: str, client: Json, kinds: tuple[CustomKind, 
             }
         ],
         "matchPolicy": "Exact",
-        "matchConditions": [dict(condition) for condition in _CONDITIONS],
+        "matchConditions": _conditions(settings),
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
         "timeoutSeconds": 10,

@@ -89,6 +89,8 @@ def _container(settings: Settings) -> Json:
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}, "periodSeconds": 20},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 5},
         "startupProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}, "failureThreshold": 30},
+        # The API server may still call for a moment: Services forget a pod that ends a little later than it ends.
+        "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
         "resources": {
             "requests": {"cpu": "100m", "memory": "128Mi", "ephemeral-storage": "16Mi"},
             "limits": {"memory": "512Mi", "ephemeral-storage": "64Mi"},

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from stator.kube.lease import Election
 from stator.kube.resources import Key, Kind, installed
 from stator.operator import kinds
 from stator.operator.controllers import Controllers, controllers
+from stator.operator.definitions import Json, outdated
 from stator.operator.endpoints import endpoints
 from stator.operator.log import logger
 from stator.operator.metrics import Metrics
@@ -37,15 +38,19 @@ _REPORTER = "stator.dev/operator"
 _SELF_REVIEW = Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
 # Seconds between two looks at which optional kinds there are.
 _DISCOVERY = 60.0
+_DEFINITIONS_REMEDY = "run: stator install --part definitions | kubectl apply --server-side -f -"
 
 
 class MissingDefinitionsError(StatorError):
     """The cluster does not have the kinds that the operator is for."""
 
 
-async def run(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT. Raises `StatorError` for what cannot work at all, and when the Lease is lost."""
-    task = asyncio.ensure_future(operate(settings))
+async def run(settings: Settings, definitions: Sequence[Json] = ()) -> None:
+    """Run until SIGTERM or SIGINT. Raises `StatorError` for what cannot work at all, and when the Lease is lost.
+
+    `definitions` are what the cluster's are compared with.
+    """
+    task = asyncio.ensure_future(operate(settings, definitions=definitions))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, task.cancel)
@@ -53,7 +58,7 @@ async def run(settings: Settings) -> None:
         await task
 
 
-async def operate(settings: Settings, metrics: Metrics | None = None) -> None:
+async def operate(settings: Settings, metrics: Metrics | None = None, *, definitions: Sequence[Json] = ()) -> None:
     """Run until cancelled; `metrics` are filled if they are given."""
     metrics = metrics or Metrics()
     log = logger(__name__)
@@ -66,6 +71,8 @@ async def operate(settings: Settings, metrics: Metrics | None = None) -> None:
     async with connect(settings.kubeconfig, on_request=count) as client, AsyncExitStack() as stack:
         found = await _installed(client)
         state.installed = found
+        for line in await outdated(client, definitions):
+            log.warning("definitions differ", what=line, remedy=_DEFINITIONS_REMEDY)
         if settings.metrics_port:
             await stack.enter_async_context(
                 endpoints(
@@ -156,9 +163,7 @@ async def _installed(client: Client) -> frozenset[Kind]:
     missing = [kind.kind for kind in kinds.OWN if kind not in found]
     if missing:
         what = f"the cluster does not serve {', '.join(missing)} in {kinds.GRAPH.api_version}"
-        raise MissingDefinitionsError(
-            Problem(what=what, remedy="run: stator install | kubectl apply --server-side -f -")
-        )
+        raise MissingDefinitionsError(Problem(what=what, remedy=_DEFINITIONS_REMEDY))
     return found
 
 
@@ -177,7 +182,9 @@ async def _webhooks(client: Client, settings: Settings, state: _State) -> AsyncI
             reject=frozenset(settings.reject),
         )
 
-    where = WebhookOptions(namespace=namespace, port=settings.webhook_port, hosts=settings.webhook_hosts)
+    where = WebhookOptions(
+        namespace=namespace, host=settings.webhook_host, port=settings.webhook_port, hosts=settings.webhook_hosts
+    )
     async with webhooks(client, policy, where) as served:
         yield served.why_not_ready
 

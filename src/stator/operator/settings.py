@@ -31,6 +31,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     own_namespace: str = ""
     metrics_host: str = "0.0.0.0"  # noqa: S104 (a kubelet and Prometheus come from other machines)
     metrics_port: int = 8080
+    webhook_host: str = "0.0.0.0"  # noqa: S104 (the API server's too)
     webhook_port: int = 0
     webhook_hosts: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()

@@ -89,8 +89,8 @@ def _contexts(
     in_roles = {component.name: _roles(graph, provider, component, problems) for component in graph.components}
     leaders = {name: found[0][1] for name, found in in_roles.items()}
     versions = {name: _version(graph, leader, options, problems) for name, leader in leaders.items()}
-    command_lines = {name: _command_line(leader, options) for name, leader in leaders.items()}
-    backends = backends_of(graph, command_lines, problems)
+    command_lines = {name: _command_lines(found, options) for name, found in in_roles.items()}
+    backends = backends_of(graph, {name: lines[0] for name, lines in command_lines.items()}, problems)
     generation = worker_hash(graph, versions)
     contexts = []
     for component in graph.components:
@@ -106,12 +106,14 @@ def _contexts(
                     annotations=annotations_of(graph, in_role, provider),
                     version=versions[component.name],
                     backend=backends[component.name],
-                    command_line=_command_line(in_role, options),
+                    command_line=command_line,
                     provider=provider,
                     role=role,
                     runs_native_engine=runtime_container(in_role, options) is not None,
                 )
-                for role, in_role in in_roles[component.name]
+                for (role, in_role), command_line in zip(
+                    in_roles[component.name], command_lines[component.name], strict=True
+                )
             )
         )
     return contexts
@@ -151,6 +153,15 @@ def _version(graph: Graph, component: Component, options: RenderOptions, problem
         )
         return ResolvedVersion(None, "unresolved", component.runtime_version_override or "", "invalid override")
     return msgspec.structs.replace(found, source="runtime-container") if runtime and found.source == "tag" else found
+
+
+def _command_lines(in_roles: Sequence[tuple[Role, Component]], options: RenderOptions) -> list[CommandLine]:
+    """The command line of each role; roles that share a pod template share it too."""
+    lines: list[CommandLine] = []
+    for index, (_, component) in enumerate(in_roles):
+        same = index > 0 and component.main == in_roles[index - 1][1].main
+        lines.append(lines[-1] if same else _command_line(component, options))
+    return lines
 
 
 def _command_line(component: Component, options: RenderOptions) -> CommandLine:

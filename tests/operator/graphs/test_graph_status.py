@@ -129,6 +129,14 @@ def test_a_component_that_stops_being_ready_is_named_with_its_own_words() -> Non
     assert [event.reason for event in world.events] == ["Ready", "NotReady"]
 
 
+def test_an_edit_is_no_reason_to_warn() -> None:
+    """That a graph is not Ready while it becomes what somebody asked for is no event."""
+    world = ready()
+    world.image("reg/frontend:1.6.2", "Frontend")
+    world.settle()
+    assert [event.type for event in world.events] == ["Normal", "Normal"]
+
+
 def test_clients_find_what_they_size_and_call_by() -> None:
     """Counts, names, GPUs and version of each component are in the status."""
     world = World()

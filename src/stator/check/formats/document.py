@@ -117,4 +117,13 @@ def _problem(problem: Problem) -> Json:
 
 
 def _position(position: Position | None) -> Json | None:
-    return None if position is None else {"file": position.file, "line": position.line, "column": position.column}
+    return (
+        None
+        if position is None
+        else {
+            "file": position.file,
+            "line": position.line,
+            "column": position.column,
+            "field": position.field,
+        }
+    )

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from stator.compat.outcome import FleetPredicate, GraphPredicate, MovePredicate, Predicate
-from stator.compat.predicates import container, dictionaries, fields, manifest, moves, options, variables, windows, wire
+from stator.compat.outcome import FleetPredicate, GraphPredicate, MovePredicate, PlatformPredicate, Predicate
+from stator.compat.predicates import (
+    container,
+    dictionaries,
+    fields,
+    manifest,
+    moves,
+    options,
+    platform,
+    variables,
+    windows,
+    wire,
+)
 from stator.compat.predicates.sglang_canary import embedding_canary
 
 CONTAINER_PREDICATES: dict[str, Predicate] = {
@@ -34,18 +45,36 @@ GRAPH_PREDICATES: dict[str, GraphPredicate] = {
     "identity-variables": manifest.identity_variables,
     "kv-events-source": manifest.kv_events_source,
     "misspelt-annotation": fields.misspelt_annotation,
+    "missing-reference": manifest.missing_reference,
     "operator-runtime-window": windows.operator_runtime_window,
     "planner-names": wire.planner_names,
     "planes-differ": wire.planes_differ,
     "prefill-decode-versions": windows.prefill_decode_versions,
+    "pruned-field": platform.pruned_field,
     "refused": manifest.refused,
     "reserved-container": manifest.reserved_container,
+    "service-not-installed": platform.service_not_installed,
     "shadowed-source": manifest.shadowed_source,
     "shared-memory": manifest.shared_memory,
+    "topology-binding": platform.topology_binding,
     "unknown-field": fields.unknown_field,
     "unreadable-version": windows.unreadable_version,
 }
 FLEET_PREDICATES: dict[str, FleetPredicate] = {"foreign-workers": wire.foreign_workers}
 MOVE_PREDICATES: dict[str, MovePredicate] = {"crosses": moves.crosses, "rollout-window": windows.rollout_window}
 
-__all__ = ["CONTAINER_PREDICATES", "FLEET_PREDICATES", "GRAPH_PREDICATES", "MOVE_PREDICATES"]
+PLATFORM_PREDICATES: dict[str, PlatformPredicate] = {
+    "chart-values": platform.chart_values,
+    "kubernetes-release": platform.kubernetes_release,
+    "pinned-operator": platform.pinned_operator,
+    "removed-kind": platform.removed_kind,
+    "stored-version": platform.stored_version,
+}
+
+__all__ = [
+    "CONTAINER_PREDICATES",
+    "FLEET_PREDICATES",
+    "GRAPH_PREDICATES",
+    "MOVE_PREDICATES",
+    "PLATFORM_PREDICATES",
+]

@@ -71,6 +71,39 @@ def _keys(facts: GraphFacts, source: Mapping[str, Any]) -> tuple[str, Collection
     return "", ()
 
 
+def missing_reference(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """ConfigMaps and Secrets, or keys of them, that a container asks for and that are not there.
+
+    Outcomes `object` and `key`. What is not known to be missing says nothing, nor what is optional.
+    """
+    del rule
+    for container in facts.containers:
+        for where, kind, reference, key in _references(container):
+            name = reference.get("name", "")
+            known = (facts.config_maps if kind == "ConfigMap" else facts.secrets).get((facts.graph.namespace, name))
+            lacks_object = known is None and (kind, facts.graph.namespace, name) in facts.absent
+            if reference.get("optional") or not (lacks_object or (known is not None and key and key not in known)):
+                continue
+            yield Outcome(
+                key="object" if lacks_object else "key",
+                component=container.component,
+                where=where,
+                values={"kind": kind, "name": name, "key": key},
+            )
+
+
+def _references(container: ContainerFacts) -> Iterator[tuple[tuple[str | int, ...], str, Mapping[str, Any], str]]:
+    """Place, kind, reference and key (empty for all of them) of everything a container's variables come from."""
+    for entry in container.env:
+        for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
+            if reference := (entry.get("valueFrom") or {}).get(field):
+                yield ("env", entry["name"]), kind, reference, str(reference.get("key", ""))
+    for index, source in enumerate(container.env_from):
+        for field, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
+            if reference := source.get(field):
+                yield ("envFrom", index), kind, reference, ""
+
+
 def identity_variables(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
     """Variables by which the parts know who they are, set by hand: outcome `identity`. `looks_for`: `variables`.
 

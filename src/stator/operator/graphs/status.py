@@ -79,7 +79,7 @@ def failed_status(observed: Observed, trouble: Trouble, now: datetime) -> Json:
 
 
 def events_of(observed: Observed, status: Json) -> tuple[Event, ...]:
-    """One event when the graph becomes Ready, stops being so, or meets trouble."""
+    """One event when the graph becomes Ready, meets trouble, or stops being Ready though nobody changed it."""
     old, new = (find(item.get("conditions") or (), READY) for item in (observed.status, status))
     changed = (old.get("status"), old.get("reason")) != (new["status"], new["reason"])
     events = []
@@ -87,9 +87,13 @@ def events_of(observed: Observed, status: Json) -> tuple[Event, ...]:
         events.append(Event(type="Normal", reason="Ready", message=new["message"] or "all components are Ready"))
     elif changed and status["state"] == "failed":
         events.append(Event(type="Warning", reason=new["reason"], message=new["message"]))
-    elif old.get("status") == "True" and new["status"] == "False":
+    elif old.get("status") == "True" and new["status"] == "False" and _is_unchanged(observed):
         events.append(Event(type="Warning", reason="NotReady", message=new["message"]))
     return tuple(events)
+
+
+def _is_unchanged(observed: Observed) -> bool:
+    return bool(observed.status.get("observedGeneration") == observed.generation)
 
 
 def _failed(troubles: Sequence[Trouble]) -> Condition:

@@ -44,7 +44,7 @@ async def webhook_server(
     `policy` is asked for each question. `tls` may get another certificate at any time.
     """
     slots = asyncio.Semaphore(AT_A_TIME)
-    runner = web.AppRunner(_application(policy, slots), access_log=None, keepalive_timeout=90)
+    runner = web.AppRunner(_application(policy, slots), access_log=None, keepalive_timeout=90, shutdown_timeout=10)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port, ssl_context=tls).start()

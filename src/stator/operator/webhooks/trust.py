@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 
 from stator.kube.client import Client
-from stator.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from stator.kube.errors import AlreadyExistsError, ApiError, ConflictError, InvalidError, NotFoundError
 from stator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITION,
     MUTATING_WEBHOOK_CONFIGURATION,
@@ -99,7 +99,7 @@ class Trust:
 
     async def _certificates(self) -> Certificates:
         """What is in force, moved on if it is time to."""
-        for _ in range(_RACES):
+        for attempt in range(1, _RACES + 1):
             secret = await self._secret()
             before = _kept(secret)
             wanted = advanced(before, self._hosts, self._clock())
@@ -108,9 +108,11 @@ class Trust:
             try:
                 await self._write(secret, wanted)
             except (AlreadyExistsError, ConflictError):
-                continue
-            return wanted
-        return wanted
+                if attempt == _RACES:
+                    raise
+            else:
+                return wanted
+        raise AssertionError("the loop above returns or raises")
 
     async def _secret(self) -> Json | None:
         try:
@@ -133,23 +135,21 @@ class Trust:
 
     async def _trusted(self, kind: Kind, name: str, certificates: Certificates) -> str:
         """Put the authorities into one object; why that cannot be, `""` if it is done."""
-        try:
-            value = await self._client.get(kind, name)
-        except NotFoundError:
-            return f"{kind.kind} {name} is not installed; apply the output of stator install"
         bundle = base64.b64encode(certificates.authorities).decode()
-        patch = [
-            operation
-            for path, client in _client_configurations(value, self._namespace)
-            if client.get("caBundle") != bundle
-            for operation in (
-                {"op": "test", "path": path, "value": client},
-                {"op": "add", "path": f"{path}/caBundle", "value": bundle},
-            )
-        ]
-        if patch:
-            await self._client.patch(kind, name, "", patch, patch_type="json")
-        return ""
+        for attempt in range(1, _RACES + 1):
+            try:
+                value = await self._client.get(kind, name)
+                if patch := _patch(value, bundle, self._namespace):
+                    await self._client.patch(kind, name, "", patch, patch_type="json")
+            except NotFoundError:
+                return f"{kind.kind} {name} is not installed; apply the output of stator install"
+            except InvalidError:
+                # Another replica was faster: what was tested for is not there any more.
+                if attempt == _RACES:
+                    raise
+            else:
+                return ""
+        raise AssertionError("the loop above returns or raises")
 
 
 def _places() -> Iterator[tuple[Kind, str]]:
@@ -158,6 +158,19 @@ def _places() -> Iterator[tuple[Kind, str]]:
     yield VALIDATING_WEBHOOK_CONFIGURATION, names.NAME
     for name in names.CONVERTED:
         yield CUSTOM_RESOURCE_DEFINITION, name
+
+
+def _patch(value: Mapping[str, Any], bundle: str, namespace: str) -> list[Json]:
+    """The JSON patch that gives every client configuration the authorities; empty if they all have them."""
+    return [
+        operation
+        for path, client in _client_configurations(value, namespace)
+        if client.get("caBundle") != bundle
+        for operation in (
+            {"op": "test", "path": path, "value": client},
+            {"op": "add", "path": f"{path}/caBundle", "value": bundle},
+        )
+    ]
 
 
 def _client_configurations(value: Mapping[str, Any], namespace: str) -> Iterator[tuple[str, Json]]:
