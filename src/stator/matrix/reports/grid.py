@@ -68,9 +68,19 @@ def _grid(run: MatrixRun, scenario: str, variant: Variant) -> Grid:
 
 
 def mark(result: CellResult) -> str:
-    """A result in a word or two."""
-    rules = f" ({', '.join(result.broken_by)})" if result.verdict in {"known bad", "unexpected pass"} else ""
-    return f"{MARKS[result.verdict]}{rules}"
+    """A result in a word or two, with the rules that expected it, or the checks that failed."""
+    if result.verdict in {"known bad", "unexpected pass"}:
+        details = result.broken_by
+    else:
+        details = result.failed_checks or _unasked(result)
+    return f"{MARKS[result.verdict]} ({', '.join(details)})" if details else MARKS[result.verdict]
+
+
+def _unasked(result: CellResult) -> tuple[str, ...]:
+    """How far a failed cell got that no check was asked of."""
+    if result.verdict != "fail":
+        return ()
+    return ("not Ready",) if result.ready_after is None else ("model not listed",)
 
 
 def summary(run: MatrixRun) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from stator.matrix.canary import Contract
 from stator.matrix.reports.grid import Grid, grids, mark, summary, troubles
 from stator.matrix.results import CellResult, MatrixRun
 
@@ -75,7 +76,7 @@ def _contracts(run: MatrixRun) -> str:
             contract.version,
             contract.handler,
             contract.fit,
-            "set from outside" if contract.payload else "the runtime's own",
+            _origin(contract),
         )
         for cell in run.plan
         for result in [run.result(cell)]
@@ -86,6 +87,12 @@ def _contracts(run: MatrixRun) -> str:
     head = ("scenario", "variant", "worker", "handler", "fit", "request")
     lines = [head, ("---",) * len(head), *rows]
     return "## A worker's check of itself\n\n" + "\n".join(f"| {' | '.join(map(_escape, line))} |" for line in lines)
+
+
+def _origin(contract: Contract) -> str:
+    if contract.fit == "not probed":
+        return "none"
+    return "set from outside" if contract.payload else "the runtime's own"
 
 
 def _starts(run: MatrixRun) -> str:
