@@ -67,9 +67,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, a move from one release to
     another, or the platform. `affected` is the range of runtime releases; `backends` and `roles` (component types) the
     containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with.
-    `yields_to` are rules that say more about the same place: where one of them has a finding, this one has none. `payloads` are the
-    texts a repair sets; `tried` are the releases on which a repair that must fit several modes was run in each of
-    them. `page` is the body of the rule's page in Markdown.
+    `yields_to` are rules that say more about the same place: where one of them has a finding, this one has none.
+    `payloads` are the texts a repair sets; `tried` are the releases on which a repair that must fit several modes was
+    run in each of them. `page` is the body of the rule's page in Markdown.
     """
 
     id: str
