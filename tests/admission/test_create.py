@@ -8,6 +8,9 @@ from submitted import Json, alpha, graph, part, pod, services
 
 from stator.admission import review
 
+MAIN_IMAGE = "spec.extraPodSpec.mainContainer.image"
+OVERRIDE = {"apiVersion": "grove.io/v1alpha1", "value": {"minAvailable": 1}}
+
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.rule for row in ROWS])
 def test_a_rule_refuses_at_the_field_of_v1beta1(row: Row) -> None:
@@ -152,3 +155,21 @@ def test_amounts_at_the_edge(amount: str, said: str) -> None:
     """Whatever is a quantity by its spelling gets an answer."""
     found = review(worker(template=pod(resources={"limits": {"nvidia.com/gpu": amount}}))).problems
     assert [said in problem.what for problem in found] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("component", "beta", "old"),
+    [
+        (part(kind="frontend", multinode={}), "spec.multinode", "spec.multinode"),
+        (part(template=pod(args=["-x"], image="")), "spec.podTemplate.spec.containers[0].image", MAIN_IMAGE),
+        (part(kind="epp", template=pod(image="r:x")), "spec.runtimeVersionOverride", "spec.runtimeVersionOverride"),
+        (part(minAvailable=1), "spec.minAvailable", "spec.minAvailable"),
+        (part(providerOverride=OVERRIDE), "spec.providerOverride", "spec.providerOverride"),
+    ],
+    ids=["multinode", "image", "endpoint picker", "Grove's field", "provider override"],
+)
+def test_a_component_that_stands_alone_has_the_same_rules(component: Json, beta: str, old: str) -> None:
+    """Its fields are those of its own spec; what only a graph can ask of Grove it cannot."""
+    value = graph(component, kind="DynamoComponentDeployment")
+    for document, field in ((value, beta), (alpha(value), old)):
+        assert [problem.position and problem.position.field for problem in review(document).problems] == [field]

@@ -178,6 +178,15 @@ def test_a_scaling_group_is_frozen() -> None:
     assert problem.position.field == "spec.components[0].experimental.grove.forceScalingGroup"
 
 
+def test_a_component_that_stands_alone_keeps_its_name() -> None:
+    """Its name is what a graph calls it."""
+    old, new = (graph(part(name), kind="DynamoComponentDeployment") for name in ("a", "b"))
+    for before, after, field in ((old, new, "spec.name"), (alpha(old), alpha(new), "spec.serviceName")):
+        [problem] = review(after, before).problems
+        assert problem.position is not None
+        assert (problem.position.field, "was a, and cannot become b" in problem.what) == (field, True)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -45,7 +45,8 @@ def review(
     """Review an object that is made (`old` is None) or changed. Both must be in the same API version.
 
     DynamoGraphDeployment, DynamoComponentDeployment, DynamoModel, DynamoGraphDeploymentScalingAdapter; an object of
-    another kind is admitted as it is.
+    another kind is admitted as it is. While an object is no graph by its schema, before or after, what is frozen
+    cannot be compared: only the schema's own problems count.
     """
     if new["kind"] in _BY_SCHEMA:
         return Review(_by_schema(new, old))

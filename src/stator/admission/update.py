@@ -115,7 +115,9 @@ def _components(old: Graph, new: Graph) -> Iterator[Breach]:
     if not (added or removed):
         return
     if new.kind == "DynamoComponentDeployment":
-        yield _changed(("spec", "name"), f"the component was {before[0]}, and cannot become {after[0]}")
+        yield _changed(
+            (*new.components[0].path, "name"), f"the component was {before[0]}, and cannot become {after[0]}"
+        )
         return
     parts = [f"added: {', '.join(added)}"] if added else []
     parts += [f"removed: {', '.join(removed)}"] if removed else []
