@@ -79,6 +79,14 @@ class Server:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr or done.stdout}")
         return done.stdout
 
+    def wait_established(self, *names: str) -> None:
+        """Return when definitions (all, or `crd/NAME`) are served.
+
+        `--for=condition` fails on a definition that is so new that it has no condition yet.
+        """
+        established = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
+        self.run_kubectl("wait", established, "--timeout=60s", *(names or ("crd", "--all")))
+
     def kubeconfig_of(self, namespace: str, account: str) -> Path:
         """A kubeconfig with a token of a service account, to see what its RBAC allows."""
         value = json.loads(self.kubeconfig.read_text())

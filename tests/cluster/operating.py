@@ -34,7 +34,7 @@ def install(cluster: Server) -> None:
     """The definitions of the operator's kinds, in the version that needs no conversion."""
     definitions = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(custom_resource_definitions())})
     cluster.run_kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=definitions)
-    cluster.run_kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    cluster.wait_established()
 
 
 class Operator:

@@ -34,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                 spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
                 del spec["components"]["items"]["properties"]["sharedMemorySize"]
         apply(made, *items)
-        made.run_kubectl("wait", "--for=condition=Established", "crd", "--all")
+        made.wait_established()
         yield made
 
 

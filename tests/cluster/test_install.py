@@ -53,7 +53,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         apply(server, to_yaml(installation(SETTINGS)))
         # No operator runs here, so nobody would answer for a graph.
         server.run_kubectl("delete", "validatingwebhookconfiguration", names.NAME)
-        server.run_kubectl("wait", "--for=condition=Established", "crd", "--all")
+        server.wait_established()
         yield server
 
 
@@ -241,7 +241,7 @@ def foreign(cluster: Server) -> Iterator[None]:
     """While the definitions of other projects are installed, as far as rights need them."""
     text = to_yaml(foreign_definition(*item) for item in FOREIGN)
     apply(cluster, text)
-    cluster.run_kubectl("wait", "--for=condition=Established", "crd", "--all")
+    cluster.wait_established()
     yield
     cluster.run_kubectl("delete", "-f", "-", stdin=text)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from apiserver import Server, attach, find_assets, free_ports
-from installed import SETTINGS, apply
+from apiserver import Server, free_ports
+from installed import SETTINGS, apply, own_server
 from kubelet import Kubelet
 from operating import Kubectl, View, graph
 
@@ -31,12 +31,16 @@ ENDED_WITHIN = 40
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """An API server that only these tests use, with an installation in it."""
-    assets = find_assets()
-    if assets is None:
-        pytest.fail("no API server: hack/kubernetes/build failed", pytrace=False)
-    with attach(tmp_path_factory.mktemp("process"), assets) as server:
+    with own_server(tmp_path_factory.mktemp("process")) as server:
         apply(server, [own_namespace(SETTINGS), *custom_resource_definitions(None)])
         apply(server, [*access(SETTINGS)])
+        yield server
+
+
+@pytest.fixture
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """An API server without any definition."""
+    with own_server(tmp_path_factory.mktemp("bare")) as server:
         yield server
 
 
@@ -125,12 +129,9 @@ async def test_of_two_operators_one_leads_and_the_other_takes_over(
 SCALED = '[{"op": "replace", "path": "/spec/components/1/replicas", "value": 1}]'
 
 
-async def test_a_cluster_without_the_definitions_is_told_what_to_install(
-    cluster: Server, kubectl: Kubectl, tmp_path: Path
-) -> None:
+async def test_a_cluster_without_the_definitions_is_told_what_to_install(bare: Server, tmp_path: Path) -> None:
     """Without its kinds the operator ends with the command that installs them, not with a traceback."""
-    await kubectl("delete", "crd", "--all")
-    async with operator(cluster.kubeconfig, tmp_path / "log", "--no-leader-elect") as running:
+    async with operator(bare.kubeconfig, tmp_path / "log", "--no-leader-elect") as running:
         async with asyncio.timeout(ENDED_WITHIN):
             assert await running.process.wait() == 2
         log = told(tmp_path / "log")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from apiserver import Server
+from installed import own_server
 
 from stator.install.crds import custom_resource_definitions
 from stator.model import Graph
@@ -96,14 +97,21 @@ def send(server: Server, objects: list[Json], *options: str) -> list[Json]:
     return list(answer.get("items", [answer]))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """An API server that only these tests use: an operator goes by which definitions there are."""
+    with own_server(tmp_path_factory.mktemp("objects")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def defined(cluster: Server) -> Server:
     """The server with every definition and every namespace that rendered objects need."""
     spaces = sorted({graph.namespace for case in CASES for graph in graphs(case)})
     send(cluster, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in spaces])
     definitions = [*foreign_definitions(), *custom_resource_definitions()]
     names = [f"crd/{item['metadata']['name']}" for item in send(cluster, definitions)]
-    cluster.run_kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+    cluster.wait_established(*names)
     return cluster
 
 
