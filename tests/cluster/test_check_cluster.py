@@ -149,3 +149,24 @@ def test_a_cluster_that_cannot_be_asked_leaves_everything_undecided(tmp_path: Pa
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (3, "")
     assert "Traceback" not in result.stderr
+
+
+def test_a_diff_says_what_applying_a_file_would_roll(server: Server, namespace: str, tmp_path: Path) -> None:
+    """The cluster is one side, the file the other; live graphs that the file does not name are left out."""
+    apply(server, graph(namespace, "1.5.1"), graph(namespace, name="other"))
+    file = tmp_path / "graph.json"
+    file.write_text(json.dumps(graph(namespace, "1.6.1")))
+    done = stator(server, "diff", "--cluster", str(file), "-n", namespace, "--exit-code")
+    assert done.returncode == 1, done.stderr
+    assert "Worker    ROLLS   1.5.1 -> 1.6.1" in done.stdout
+    assert "Frontend  stays" in done.stdout
+    assert "other" not in done.stdout
+
+
+def test_a_diff_and_a_plan_of_what_runs_need_no_file(server: Server, namespace: str) -> None:
+    """An upgrade of everything in a namespace, looked at before any manifest is edited."""
+    apply(server, graph(namespace, "1.5.1"))
+    upgrade = ("--cluster", "-n", namespace, "--set", "worker=1.6.1")
+    assert "ROLLS   1.5.1 -> 1.6.1" in stator(server, "diff", *upgrade).stdout
+    steps = json.loads(stator(server, "plan", *upgrade, "-o", "json").stdout)["steps"]
+    assert [step["kind"] for step in steps] == ["workers"]

@@ -51,6 +51,18 @@ def read_live(
     return asyncio.run(connected())
 
 
+def read_graphs(
+    *, namespace: str | None = None, kubeconfig: Path | None = None, context: str | None = None
+) -> tuple[Graph, ...]:
+    """The graphs of a namespace, or of all, as the configured cluster holds them. Raises as `read_live`."""
+
+    async def connected() -> tuple[Graph, ...]:
+        async with connect(kubeconfig, context=context) as client:
+            return load_objects([value async for value in _graphs(client, namespace or "")]).graphs
+
+    return asyncio.run(connected())
+
+
 async def fetch(client: Client, reading: Reading, namespace: str | None) -> Live:
     """As `read_live`, with a client."""
     platform = await _platform(client)

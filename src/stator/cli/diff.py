@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
@@ -10,7 +11,7 @@ from stator.admission import Installed, file_problems, update_problems
 from stator.cli import options
 from stator.cli.report import echo_refusals
 from stator.errors import ExitCode, InvalidInputError, Problem
-from stator.model import Graph, Inventory
+from stator.model import Graph
 from stator.model.load import load
 from stator.render import Provider, RenderOptions, render_graph
 from stator.upgrade import Side, compare_all
@@ -19,8 +20,8 @@ from stator.versions import Version, with_versions_where_named
 
 
 @click.command()
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="[B]", required=False)
+@click.argument("sources", nargs=-1, metavar="[A] [B]")
+@options.cluster
 @options.namespace
 @options.settings
 @options.operator
@@ -32,8 +33,10 @@ from stator.versions import Version, with_versions_where_named
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
 def diff(  # noqa: PLR0913 - one argument per option
     *,
-    before: str,
-    after: str | None,
+    sources: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
     namespace: str | None,
     settings: tuple[str, ...],
     operator: str,
@@ -46,11 +49,15 @@ def diff(  # noqa: PLR0913 - one argument per option
 ) -> int:
     """Compare what A renders to with what B does: which pods roll, which stay, and why.
 
-    A and B are files, directories, or - for standard input. Without B, A is compared with itself at other releases:
-    --set moves components, --operator (with --from-operator for the one before) the operator. Nothing is asked of a
-    cluster; what admission would refuse of the change is named on standard error. Exit code 0; with --exit-code 1 if
-    any object differs.
+    A and B are files, directories, or - for standard input. With --cluster, A is what the configured cluster holds, and
+    the one source that is named is B, as if it were applied. Without B, A is compared with itself at other releases:
+    --set moves components, --operator (with --from-operator for the one before) the operator. What admission would
+    refuse of the change is named on standard error. Exit code 0; with --exit-code 1 if any object differs.
     """
+    if len(sources) > (1 if cluster else 2):
+        raise click.UsageError("--cluster is one side, name at most one other" if cluster else "name at most two sides")
+    files = [load([source], namespace=namespace) for source in sources]
+    alone = len(files) + cluster == 1
     chosen = options.parse_settings(settings)
     new = RenderOptions(operator=options.parse_operator(operator), repairs=not no_repairs, provider=provider)
     old = RenderOptions(
@@ -58,7 +65,7 @@ def diff(  # noqa: PLR0913 - one argument per option
         repairs=not (no_repairs or from_no_repairs),
         provider=provider,
     )
-    if after is None and not chosen and old == new:
+    if alone and not chosen and old == new:
         raise InvalidInputError(
             Problem(
                 what="there is nothing to compare",
@@ -66,21 +73,26 @@ def diff(  # noqa: PLR0913 - one argument per option
                 remedy="name a second file, or say what changes: --set worker=1.6.1, or --from-operator 1.5",
             )
         )
-    first = load([before], namespace=namespace)
-    second = first if after is None else load([after], namespace=namespace)
-    sides = _sides(first, old, {}), _sides(second, new, chosen)
+    versions = [inventory.graphs for inventory in files]
+    if cluster:
+        from stator.check.cluster import read_graphs  # noqa: PLC0415 - a diff of files need not import a client
+
+        live = read_graphs(namespace=namespace, kubeconfig=kubeconfig, context=context)
+        applied = {graph.ref for graphs in versions for graph in graphs}
+        versions.insert(0, tuple(graph for graph in live if alone or graph.ref in applied))
+    sides = _sides(versions[0], old, {}), _sides(versions[-1], new, chosen)
     graphs = compare_all(*sides)
     click.echo((diff_json if output == "json" else diff_text)(graphs), nl=False)
     echo_refusals(_refusals(*sides, provider))
-    others = len(first.others) + (len(second.others) if after else 0)
+    others = sum(len(inventory.others) for inventory in files)
     if others or not graphs:
         click.echo(f"{len(graphs)} graphs compared, {others} documents of other kinds were not", err=True)
     return ExitCode.FINDINGS if exit_code and not all(graph.same for graph in graphs) else ExitCode.OK
 
 
-def _sides(inventory: Inventory, rendering: RenderOptions, chosen: Mapping[str, Version]) -> list[Side]:
-    graphs = with_versions_where_named(inventory.graphs, chosen)
-    return [Side(graph, render_graph(graph, rendering), rendering.operator) for graph in graphs]
+def _sides(graphs: Sequence[Graph], rendering: RenderOptions, chosen: Mapping[str, Version]) -> list[Side]:
+    at_releases = with_versions_where_named(graphs, chosen)
+    return [Side(graph, render_graph(graph, rendering), rendering.operator) for graph in at_releases]
 
 
 def _refusals(before: Sequence[Side], after: Sequence[Side], provider: Provider) -> list[tuple[Graph, Problem]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from stator.cli import options
@@ -21,7 +23,8 @@ _EXIT_CODES = {
 
 
 @click.command()
-@options.sources
+@options.sources_or_cluster
+@options.cluster
 @options.namespace
 @options.settings
 @options.operator
@@ -29,9 +32,12 @@ _EXIT_CODES = {
 @options.provider
 @options.text_or_json
 @click.option("--diagram", is_flag=True, help="Write a Mermaid flowchart instead.")
-def plan(
+def plan(  # noqa: PLR0913 - one argument per option
     *,
     sources: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
     namespace: str | None,
     settings: tuple[str, ...],
     operator: str,
@@ -42,6 +48,7 @@ def plan(
 ) -> int:
     """Order the steps of an upgrade of the graphs in SOURCES, and check each of them.
 
+    With --cluster the graphs of the configured cluster are planned too, with SOURCES as if they were applied to it.
     --set moves components or types to a release, --from-operator and --operator the operator. Each step says which
     pods roll, and whether every pair of versions that meets stays in its window. What admission would refuse of the
     graphs is named on standard error. Exit code 1 if a step must not be
@@ -50,9 +57,15 @@ def plan(
     chosen = options.parse_settings(settings)
     before = RenderOptions(operator=options.parse_operator(from_operator or operator), provider=provider)
     after = RenderOptions(operator=options.parse_operator(operator), provider=provider)
-    inventory = load(sources, namespace=namespace)
-    result = make_plan(inventory.graphs, chosen, before, after)
+    graphs = load(sources, namespace=namespace).graphs if sources else ()
+    if cluster:
+        from stator.check.cluster import read_graphs  # noqa: PLC0415 - a plan of files need not import a client
+
+        named = {graph.ref for graph in graphs}
+        live = read_graphs(namespace=namespace, kubeconfig=kubeconfig, context=context)
+        graphs += tuple(graph for graph in live if graph.ref not in named)
+    result = make_plan(graphs, chosen, before, after)
     write = plan_diagram if diagram else plan_json if output == "json" else plan_text
     click.echo(write(result), nl=False)
-    echo_refusals(refusals(inventory.graphs, provider))
+    echo_refusals(refusals(graphs, provider))
     return _EXIT_CODES[result.state]
