@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from stator.errors import InvalidInputError, StatorError
+from stator.errors import InvalidInputError
 from stator.model import Graph, load_objects
 from stator.operator.components.conflicts import is_shared, leftovers
 from stator.operator.components.frozen import Settled, settled
@@ -19,6 +19,7 @@ from stator.operator.components.status import Trouble, events_of, failed_status,
 from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned, refusal
 from stator.operator.plan import Deletion, Json, Plan
+from stator.operator.problems import in_one_line
 from stator.operator.serving import judged, serving
 from stator.render import Manifest, RenderedComponent, render_graph
 
@@ -48,7 +49,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         [graph] = load_objects([observed.component]).graphs
         manifest = render_graph(graph, options.render)
     except InvalidInputError as error:
-        return failed(observed, Trouble("InvalidSpec", _text(error)), now)
+        return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
     [rendered] = manifest.components
     live = observed.child(rendered.workload["kind"], rendered.workload["metadata"]["name"])
     mine = live if live and live.controller == observed.uid else None
@@ -173,12 +174,3 @@ def _deletions(observed: Observed, objects: _Objects, *, settled_down: bool) -> 
         for child in leftovers(observed, wanted)
         if settled_down or child.kind not in patient
     )
-
-
-def _text(error: StatorError) -> str:
-    """All problems on one line, each with its field."""
-    lines = []
-    for problem in error.problems:
-        field = problem.position.field if problem.position else ""
-        lines.append(": ".join(part for part in (field, problem.what, problem.why) if part))
-    return "; ".join(lines)
