@@ -19,6 +19,7 @@ METRICS_PORT: Final = 8080
 SEVERITIES: Final = ("error", "warning", "info")
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_OBJECT = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?")
 # The image reference grammar of the distribution specification, without digest algorithms nobody uses.
 _DOMAIN = r"(?:[a-zA-Z0-9](?:[-a-zA-Z0-9.]*[a-zA-Z0-9])?(?::[0-9]+)?/)?"
 _PATH = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
@@ -30,7 +31,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `namespaced`: the operator sees its own namespace only. Webhooks and the conversion between API versions belong to
     the whole cluster, so such an installation has none. `reject` holds rule ids and severities: a finding that fits
-    refuses a graph at admission, where it would be a warning otherwise.
+    refuses a graph at admission, where it would be a warning otherwise. `pull_secrets` are names of Secrets, looked for
+    in the namespaces of graphs.
     """
 
     namespace: str = "stator-system"
@@ -39,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     namespaced: bool = False
     webhooks: bool = True
     reject: tuple[str, ...] = ()
+    pull_secrets: tuple[str, ...] = ()
 
     @property
     def serves_webhooks(self) -> bool:
@@ -69,6 +72,11 @@ def _problems(settings: Settings) -> list[Problem]:
         problems.append(Problem(what=f"--image {settings.image!r} is no image reference", remedy=remedy))
     if settings.replicas < 1:
         problems.append(Problem(what=f"--replicas {settings.replicas} runs nothing", remedy="give 1 or more"))
+    problems += (
+        Problem(what=f"--pull-secret {name!r} is no name of a Secret", why="RFC 1123 subdomain")
+        for name in settings.pull_secrets
+        if not _OBJECT.fullmatch(name)
+    )
     known = {rule.id for rule in rules()} | set(SEVERITIES)
     for text in settings.reject:
         if text not in known:

@@ -8,6 +8,7 @@ import msgspec
 
 from stator.errors import InvalidInputError
 from stator.model import load_objects
+from stator.operator.checkpoints import awaited
 from stator.operator.components.status import Trouble
 from stator.operator.graphs.cliques import plan_cliques
 from stator.operator.graphs.components import plan_components
@@ -33,10 +34,11 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     if "deletionTimestamp" in observed.graph["metadata"]:
         return Plan()
     provider = "grove" if CLIQUE_SET in options.installed else "component"
-    options = msgspec.structs.replace(options, render=msgspec.structs.replace(options.render, provider=provider))
+    render = msgspec.structs.replace(options.render, provider=provider, pull_secrets=observed.pull_secrets)
     try:
         [graph] = load_objects([observed.graph]).graphs
-        manifest = render_graph(graph, options.render)
+        render = msgspec.structs.replace(render, waiting_for_checkpoint=awaited(graph, observed.started))
+        manifest = render_graph(graph, render)
     except InvalidInputError as error:
         return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
     if not recorded(observed):
@@ -44,6 +46,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         if isinstance(choice, Trouble):
             return failed(observed, choice, now)
         return Plan(apply=(annotated(observed, options, provider=choice, generation=""),))
+    options = msgspec.structs.replace(options, render=render)
     planned = plan_cliques if manifest.provider == "grove" else plan_components
     plan, generation = planned(observed, graph, manifest, options, now)
     own = annotated(observed, options, provider=manifest.provider, generation=generation)
