@@ -26,7 +26,6 @@ from stator.kube.errors import (
     AlreadyExistsError,
     ApiError,
     BadRequestError,
-    ConflictError,
     FieldConflictError,
     ForbiddenError,
     InvalidError,
@@ -223,13 +222,14 @@ class Driver(Generic[Observed]):
         self._log.info("patched", target=f"{kind.kind}/{patch.name}")
 
     async def _delete(self, deletion: Deletion) -> None:
+        """Delete it unless it is gone. A conflict is repeated: the next look knows whose the name is by then."""
         kind = named(deletion.kind)
         try:
             await self._writes.client.delete(
                 kind, deletion.name, deletion.namespace, uid=deletion.uid, propagation=deletion.propagation
             )
-        except (NotFoundError, ConflictError):
-            return  # gone already, or another object of that name
+        except NotFoundError:
+            return
         self._log.info("deleted", target=f"{kind.kind}/{deletion.name}")
 
     async def _refused(self, observed: Observed, errors: list[StatorError], result: _Outcome) -> float | None:
