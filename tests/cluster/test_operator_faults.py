@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import proxy as faults
@@ -120,10 +119,7 @@ async def test_an_operator_that_leads_and_has_nothing_to_do_renews_its_lease_and
         await view.until(lambda: view.ready("chat") and view.ready("other"))
         await view.settle(operator)
         seen = len(proxy.seen)
-        passes = operator.passes
-        async with asyncio.timeout(60):
-            while operator.passes < passes + 60:  # noqa: ASYNC110 (passes are counted, not announced)
-                await asyncio.sleep(0.2)
+        await operator.look(passes=60)
         requests = {request.partition("?")[0] for request in proxy.seen[seen:]}
         lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/stator"
         assert requests <= {f"GET {lease}", f"PUT {lease}"}

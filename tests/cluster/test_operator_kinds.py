@@ -20,7 +20,7 @@ from apiserver import Server
 from foreign import FOREIGN, definition
 from installed import SETTINGS, apply, own_server
 from kubelet import Kubelet
-from operating import Json, Kubectl, Operator, View, condition, graph, operating
+from operating import Json, Kubectl, View, condition, graph, operating
 
 from stator.install.crds import custom_resource_definitions
 from stator.install.rights import access
@@ -52,16 +52,6 @@ def account(cluster: Server) -> Path:
     return cluster.kubeconfig_of(SETTINGS.namespace, "stator")
 
 
-def failed(operator: Operator) -> float:
-    """Passes that ended in an exception nobody expected."""
-    samples = (sample for family in operator.metrics.registry.collect() for sample in family.samples)
-    return sum(
-        sample.value
-        for sample in samples
-        if sample.name == "stator_reconcile_total" and sample.labels["result"] == "failed"
-    )
-
-
 def golden(namespace: str) -> Iterator[Json]:
     """Every graph that rendering has a golden file for, in both ways that its pods can be run."""
     for path in sorted(GOLDEN.glob("*/graph.yaml")):
@@ -90,7 +80,7 @@ async def test_every_graph_of_the_golden_files_is_kept(
 
         await view.until(told)
         await view.until(lambda: len(view.all(kinds.COMPONENT)) > len(of_graphs) // 2)
-        assert failed(operator) == 0
+        assert operator.failed == 0
         refused = {
             f"{value['metadata']['name']}: {found['message']}"
             for kind, name in ((kinds.GRAPH, "Ready"), (kinds.COMPONENT, "Available"))
@@ -129,7 +119,7 @@ async def test_engines_that_span_nodes_find_a_key_pair(
             )
             assert (await client.get(SECRET, "mpi-run-ssh-secret", namespace)) == first
             told = json.dumps([view.all(kinds.GRAPH), view.all(kinds.COMPONENT)])
-        assert failed(operator) == 0
+        assert operator.failed == 0
         async with operating(account, namespace, resync=1.0) as operator:
             await view.settle(operator, passes=4)
             assert operator.writes == 0, operator.requests
@@ -192,7 +182,7 @@ async def test_a_named_pull_secret_is_given_to_the_pods_whose_registry_it_is_for
             await view.settle(operator, passes=4)
             assert [value["spec"]["template"] for value in view.all(DEPLOYMENT)] == templates
             assert "hunter2" not in operator.metrics.text().decode()
-        assert failed(operator) == 0
+        assert operator.failed == 0
 
 
 async def test_groves_pods_go_to_the_scheduler_of_gangs_that_is_installed(

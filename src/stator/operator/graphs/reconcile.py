@@ -13,7 +13,7 @@ from stator.operator.components.status import Trouble
 from stator.operator.graphs.cliques import plan_cliques
 from stator.operator.graphs.components import plan_components
 from stator.operator.graphs.observed import Json, Observed
-from stator.operator.graphs.provider import CLIQUE_SET, chosen, recorded
+from stator.operator.graphs.provider import CLIQUE_SET, chosen, contradicted, recorded
 from stator.operator.graphs.records import annotated
 from stator.operator.graphs.status import events_of, failed_status
 from stator.operator.options import OperatorOptions
@@ -46,6 +46,8 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         if isinstance(choice, Trouble):
             return failed(observed, choice, now)
         return Plan(apply=(annotated(observed, options, provider=choice, generation=""),))
+    if trouble := contradicted(observed, manifest.provider):
+        return failed(observed, trouble, now)
     options = msgspec.structs.replace(options, render=render)
     planned = plan_cliques if manifest.provider == "grove" else plan_components
     plan, generation = planned(observed, graph, manifest, options, now)
