@@ -4,7 +4,8 @@ Graphs, components and adapters are kept whole, but for `managedFields`. Of ever
 only that they are there. An object of somebody else is a few words: enough to know that its name is taken.
 
 Pods and ConfigMaps alone are followed by label: there are many, and large ones. Whether a ConfigMap's name is taken is
-asked before one is made.
+asked before one is made. Secrets are followed by name, those of image registries that somebody named, and of them the
+registries are kept.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import msgspec
 from stator.kube.client import Client
 from stator.kube.informer import Informer, Scope
 from stator.kube.ownership import extract
-from stator.kube.resources import CONFIG_MAP, POD, Key, Kind
+from stator.kube.resources import CONFIG_MAP, POD, SECRET, Key, Kind
 from stator.kube.store import OWNER, Entry, Projection
 from stator.operator import kinds
 from stator.operator.components.observed import Child, child_of
 from stator.operator.options import FIELD_MANAGER
+from stator.operator.pull_secrets import registries
 from stator.render import names
 
 Json = dict[str, Any]
@@ -38,8 +40,10 @@ _ENDED = ("Succeeded", "Failed")
 class Caches:
     """One informer per kind, in one namespace or (`""`) in all."""
 
-    def __init__(self, client: Client, followed: Iterable[Kind], namespace: str = "") -> None:
-        """Follow these kinds; nothing runs yet."""
+    def __init__(
+        self, client: Client, followed: Iterable[Kind], namespace: str = "", *, pull_secrets: Iterable[str] = ()
+    ) -> None:
+        """Follow these kinds, and the Secrets of these names; nothing runs yet."""
         self.informers: Mapping[Kind, Informer] = {
             kind: Informer(
                 client,
@@ -51,10 +55,33 @@ class Caches:
             )
             for kind in followed
         }
+        self.pull_secrets: Mapping[str, Informer] = {
+            name: Informer(
+                client,
+                SECRET,
+                scope=Scope(namespace=namespace, fields=f"metadata.name={name}"),
+                project=as_pull_secret,
+            )
+            for name in pull_secrets
+        }
 
     def __contains__(self, kind: Kind) -> bool:
         """Whether the kind is followed."""
         return kind in self.informers
+
+    @property
+    def every(self) -> tuple[Informer, ...]:
+        """All informers."""
+        return (*self.informers.values(), *self.pull_secrets.values())
+
+    def registries(self, namespace: str) -> dict[str, tuple[str, ...]]:
+        """The pull Secrets of a namespace by registry, in the order they were named in."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, informer in self.pull_secrets.items():
+            secret = informer.store.get(Key(namespace, name))
+            for registry in secret["registries"] if secret else ():
+                found[registry] = (*found.get(registry, ()), name)
+        return found
 
     def get(self, kind: Kind, key: Key) -> Json | None:
         """An object of a kind that is kept whole."""
@@ -118,6 +145,13 @@ def as_pod(live: Json) -> Json:
     kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
     kept["labels"] = {key: labels[key] for key in (names.GRAPH_NAME, names.SELECTOR) if key in labels}
     return {"metadata": kept, "ended": (live.get("status") or {}).get("phase") in _ENDED}
+
+
+def as_pull_secret(live: Json) -> Json:
+    """What is kept of a pull Secret: for which registries it is."""
+    metadata = live["metadata"]
+    kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
+    return {"metadata": kept, "registries": registries(live)}
 
 
 def _workload(pod: Json) -> list[str]:
