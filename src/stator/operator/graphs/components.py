@@ -86,6 +86,7 @@ def plan_components(
         ),
         status=status,
         events=(*events_of(observed, status), *rollout_events(before, rolling)),
+        early=_is_early(observed, components) and not others.troubles,
     )
     return plan, found.current
 
@@ -139,6 +140,12 @@ def _components(
 def _is_applied(item: _Component) -> bool:
     """Whether it may be applied: what is being deleted is not held up, but made anew when it is gone."""
     return not item.refused and not (item.live and item.live.deleting)
+
+
+def _is_early(observed: Observed, components: list[_Component]) -> bool:
+    """Whether a new graph's components have yet to say something, and all of them can."""
+    waits = any(item.live is None or not item.live.is_seen for item in components)
+    return waits and not observed.status and not any(item.refused for item in components)
 
 
 def _why_not_ready(item: _Component) -> str:
