@@ -53,7 +53,7 @@ _ROUNDS = 4
 _UNSETTLED = 5.0
 _STATUSES = 50_000
 # How long the first status of an object may wait for what is being made beneath it, in seconds.
-_EARLY = 1.0
+_EARLY = 3.0
 
 
 class _Refusal(NamedTuple):

@@ -31,7 +31,7 @@ def load(live: Json, without: Container[str] = ()) -> Graph:
     if annotations := metadata.get("annotations"):
         metadata["annotations"] = {key: item for key, item in annotations.items() if key not in without}
     said = {key: item for key, item in live.items() if key != "status"}
-    return _load(msgspec.json.encode({**said, "metadata": metadata}))
+    return _load(msgspec.json.encode({**said, "metadata": metadata}, order="deterministic"))
 
 
 def render(graph: Graph, options: RenderOptions) -> Manifest:
