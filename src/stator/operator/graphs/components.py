@@ -42,9 +42,11 @@ def plan_components(
     """The plan of one pass without the graph's own records, and the worker generation to put on record."""
     own = {made.name: made for made in observed.own_components}
     found = _rollout(observed, graph, manifest)
-    carried = _carried(graph, components_of(graph, manifest, {}), own)
+    values = components_of(graph, manifest, {})
+    carried = _carried(graph, values, own)
     restarted = restart(graph, carried, observed.status.get("restart") or {}, rolling=found.active)
-    components = _components(observed, components_of(graph, manifest, restarted.ids), own, found)
+    values = components_of(graph, manifest, restarted.ids) if restarted.ids else values
+    components = _components(observed, values, own, found)
     wanted = shared_objects(manifest)
     others = beside(observed, wanted, options)
     conflicts = [Trouble("OwnershipConflict", item.refused) for item in components if item.refused]
