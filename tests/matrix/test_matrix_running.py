@@ -107,6 +107,30 @@ def test_every_cell_runs_and_two_run_at_once() -> None:
     assert counter.most == 2
 
 
+class Interrupting(Watcher):
+    """Ctrl-C comes when a cell is announced and does not run yet."""
+
+    def started(self, cell: Cell) -> None:
+        """The second cell is the moment."""
+        if cell == CHAT[1]:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_between_two_cells_ends_the_run_in_order() -> None:
+    """The cell that runs is waited for, the one that was about to start never starts."""
+    release, ran = threading.Event(), []
+
+    def run(cell: Cell) -> CellResult:
+        ran.append(cell)
+        release.wait()
+        raise InterruptedRunError
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all(CHAT[:2], run, watcher=Interrupting(), sizes={"chat": 1}, available=GIB, jobs=2, interrupt=release.set)
+    assert ran == CHAT[:1]
+    assert not [thread for thread in threading.enumerate() if thread.name == CHAT[0].id]
+
+
 def test_what_ends_a_run_ends_the_cells_that_run() -> None:
     """The error of one cell is raised after the others were interrupted and have ended."""
     going, ended = threading.Event(), threading.Event()

@@ -20,7 +20,17 @@ from stator.local.plan import ServicePlan, Target
 from stator.matrix.exchange import Request, send
 from stator.matrix.rehearsal.entrance import Entrance
 from stator.matrix.rehearsal.moves import plan_moves
-from stator.matrix.rehearsal.report import Budget, Phase, Rehearsal, count, quantile, to_markdown, to_text, verdict
+from stator.matrix.rehearsal.report import (
+    Budget,
+    Phase,
+    Rehearsal,
+    Stop,
+    count,
+    quantile,
+    to_markdown,
+    to_text,
+    verdict,
+)
 from stator.matrix.rehearsal.traffic import Pacing, Sent, Traffic
 from stator.versions import Version
 
@@ -61,12 +71,14 @@ def phase(kind: str = "both", title: str = "worker 1.5.1 -> 1.6.1: both serve") 
     return Phase(title=title, kind=kind, serving={"Worker": ("1.5.1", "1.6.1")}, began=0)  # type: ignore[arg-type]
 
 
-def sent(number: int, *, seconds: float = 0.1, wrong: str = "") -> Sent:
+def sent(number: int, *, at: float = 0, seconds: float = 0.1, status: int = 200, wrong: str = "") -> Sent:
     """A request of phase `number`."""
-    return Sent(phase=number, at=0, seconds=seconds, violations=(wrong,) if wrong else ())
+    return Sent(phase=number, at=at, seconds=seconds, status=status, violations=(wrong,) if wrong else ())
 
 
-def rehearsal(*requests: Sent, budget: Budget | None = None, stopped: str = "") -> Rehearsal:
+def rehearsal(
+    *requests: Sent, budget: Budget | None = None, stopped: str = "", stops: tuple[Stop, ...] = ()
+) -> Rehearsal:
     """A rehearsal of two phases."""
     phases, budget = (phase("before", "before"), phase()), budget or Budget()
     return Rehearsal(
@@ -75,7 +87,7 @@ def rehearsal(*requests: Sent, budget: Budget | None = None, stopped: str = "") 
         moves=("worker 1.5.1 -> 1.6.1",),
         budget=budget,
         phases=phases,
-        counts=count(phases, requests, budget),
+        counts=count(phases, requests, budget, stops),
         failures=tuple(each for each in requests if each.violations),
         stopped=stopped,
     )
@@ -98,6 +110,24 @@ def test_the_budget_decides() -> None:
     assert rehearsal(sent(0), sent(1), sent(1, wrong="x"), budget=Budget(failed=1)).overspent == ()
     assert rehearsal(sent(0), sent(1, seconds=3), budget=Budget(slow=0)).overspent
     assert rehearsal(sent(0), sent(1), stopped="the new pod is not Ready").overspent == ("the new pod is not Ready",)
+
+
+def test_a_request_that_met_a_mocker_on_its_way_out_is_told_and_does_not_count() -> None:
+    """An engine's worker would have served it. Any other failure counts, also one of that time with another answer."""
+    stops = (Stop(began=100.0, ended=100.3),)
+    met = sent(1, at=99.95, status=503, wrong="status 503")
+    done = rehearsal(sent(0), sent(1), met, stops=stops)
+    assert (done.failed, done.refused, done.overspent) == (1, 1, ())
+    assert "1 failed (1 at the end of a mocker)" in verdict(done)
+    assert "an engine's worker leaves discovery first" in to_text(done)
+    for other in (
+        sent(1, at=99.0, status=503, wrong="status 503"),
+        sent(1, at=105.0, status=503, wrong="status 503"),
+        sent(1, at=100.1, status=200, wrong="no finish reason"),
+        sent(1, at=100.1, status=0, wrong="connection reset"),
+    ):
+        assert rehearsal(sent(0), met, other, stops=stops).overspent == ("1 requests failed, 0 may",)
+    assert rehearsal(sent(0), sent(1), met).overspent == ("1 requests failed, 0 may",)
 
 
 def test_an_overlap_nobody_asked_in_shows_nothing() -> None:

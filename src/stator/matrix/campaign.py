@@ -22,7 +22,7 @@ from stator.matrix.results import CellResult, MachineFacts, MatrixRun, digest_of
 from stator.matrix.running.cell import Rig, run_cell
 from stator.matrix.running.memory import available
 from stator.matrix.running.pool import Watcher, run_all
-from stator.matrix.scenarios import Scenario, check_names, inventory_of, variants
+from stator.matrix.scenarios import MOCKER, Scenario, check_names, inventory_of, variants
 from stator.versions import Version
 
 
@@ -68,7 +68,7 @@ def plan_run(wanted: Wanted, how: Preparation) -> MatrixRun:
             python=platform.python_version(),
         ),
         started_at=now(),
-        engines={scenario.name: "dynamo.mocker" if how.mocker else scenario.engine for scenario in wanted.scenarios},
+        engines={scenario.name: MOCKER if how.mocker else scenario.engine for scenario in wanted.scenarios},
     )
 
 

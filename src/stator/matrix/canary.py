@@ -13,12 +13,13 @@ from typing import Literal
 import msgspec
 
 from stator.compat.predicates.sglang_canary import CHECKS, PAYLOAD
+from stator.matrix.scenarios import MOCKER
 
 Fit = Literal["fits", "bad probe", "bad worker", "not probed", "no evidence"]
 Handler = Literal["chat", "prefill", "decode", "embedding"]
 
 # Engines that register no request at all (seen on the published wheels 1.4.2 to 1.6.1).
-_REGISTER_NOTHING = frozenset({"dynamo.mocker"})
+_REGISTER_NOTHING = frozenset({MOCKER})
 # What a handler cannot do without (ai-dynamo 1.4 to 1.6, dynamo/sglang: EmbeddingRequest, and the two input modes).
 _NEEDED: Mapping[Handler, tuple[frozenset[str], ...]] = {
     "embedding": (frozenset({"model", "input"}),),

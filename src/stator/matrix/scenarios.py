@@ -22,7 +22,8 @@ from stator.model import MAIN, Component, Graph, Inventory
 from stator.render import RenderOptions, render_graph
 from stator.versions import Version, with_versions
 
-ENGINES = ("dynamo.sglang", "dynamo.vllm", "dynamo.trtllm", "dynamo.mocker")
+MOCKER = "dynamo.mocker"
+ENGINES = ("dynamo.sglang", "dynamo.vllm", "dynamo.trtllm", MOCKER)
 _NAMES = ("--served-model-name", "--model-name")
 _PATHS = ("--model-path", "--model")
 _FRONTEND = "frontend"

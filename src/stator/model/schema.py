@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from stator.errors import Problem
-from stator.model.documents import Document, field_path
+from stator.model.documents import Document
 from stator.model.keywords import KEYWORDS, Breach
 from stator.model.parse import TEMPLATE_REMEDY
 
@@ -55,13 +55,10 @@ class _BreachError(ValueError):
 
 def schema_problems(document: Document, value: Any, schema: str) -> list[Problem]:
     """Everything that `schema` (`v1beta1.yaml#/Kind`) does not allow in `value`, the document's value without nulls."""
-    problems = []
+    problems: list[Problem] = []
     for error in _validator(schema).iter_errors(value):
         path = tuple(error.instance_path)
-        for breach in _breaches(error):
-            full = (*path, *breach.path)
-            what = f"{field_path(full)}: {breach.what}" if full else breach.what
-            problems.append(Problem(what=what, position=document.locate(full), remedy=breach.remedy))
+        problems += (document.problem((*path, *breach.path), breach.what, breach.remedy) for breach in _breaches(error))
     return problems
 
 

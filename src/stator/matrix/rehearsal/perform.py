@@ -20,7 +20,7 @@ from stator.matrix.checks.service import MODELS, served_models
 from stator.matrix.exchange import Request, send
 from stator.matrix.rehearsal.entrance import Entrance
 from stator.matrix.rehearsal.moves import Move
-from stator.matrix.rehearsal.report import Budget, Phase, PhaseKind, Rehearsal, count
+from stator.matrix.rehearsal.report import Budget, Phase, PhaseKind, Rehearsal, Stop, count
 from stator.matrix.rehearsal.traffic import Pacing, Sent, Traffic
 from stator.matrix.rehearsal.units import Generation, Unit, last_lines, plan_generation
 from stator.matrix.scenarios import Scenario
@@ -82,7 +82,7 @@ def rehearse(
         moves=tuple(move.title for move in moves),
         budget=budget,
         phases=phases,
-        counts=count(phases, sent, budget),
+        counts=count(phases, sent, budget, stage.mocker_stops),
         failures=tuple(each for each in sent if each.exchange is not None),
         stopped=stopped,
         log=log,
@@ -103,6 +103,7 @@ class _Stage:
         self._entrance: Entrance | None = None
         self._traffic: Traffic | None = None
         self._phases: list[Phase] = []
+        self.mocker_stops: list[Stop] = []
         # By unit: its release and how many requests it has completed, and how many of them are in earlier phases.
         self._served: dict[str, tuple[str, int]] = {}
         self._counted: dict[str, int] = {}
@@ -221,7 +222,10 @@ class _Stage:
         self._route()
         for unit in units:
             self._note_served()
+            began = time.time()
             unit.stop()
+            if unit.mocker:
+                self.mocker_stops.append(Stop(began=began, ended=time.time()))
             self._running.remove(unit)
 
     def _route(self) -> None:

@@ -24,11 +24,15 @@ _KEPT = 20
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: in which phase it was sent, how long it took in seconds, and what was wrong with the answer."""
+    """One request: in which phase it was sent, how long it took in seconds, and what was wrong with the answer.
+
+    `status` is the answer's, 0 without one.
+    """
 
     phase: int
     at: float
     seconds: float
+    status: int = 0
     violations: tuple[str, ...] = ()
     exchange: Exchange | None = None
 
@@ -98,6 +102,7 @@ class Traffic:
                     phase=phase,
                     at=round(at, 3),
                     seconds=exchange.seconds,
+                    status=exchange.status,
                     violations=violations,
                     exchange=exchange if keep else None,
                 )

@@ -21,6 +21,7 @@ from stator.local.settings import Settings
 from stator.local.state import GraphDirectory, StateDirectory
 from stator.matrix.exchange import Request, send
 from stator.matrix.running.settling import settle
+from stator.matrix.scenarios import MOCKER
 from stator.model import Graph, Inventory
 
 _POLL = 0.05
@@ -50,6 +51,11 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     def version(self) -> str:
         """The release, without its source."""
         return self.pod.version.partition(" ")[0]
+
+    @property
+    def mocker(self) -> bool:
+        """Whether it runs the mocker, in the place of an engine or because the graph says so."""
+        return any(MOCKER in container.argv for container in self.pod.containers)
 
     def start(self, settings: Settings) -> None:
         """Start it; it ends with this process. Raises StatorError if it cannot be."""

@@ -87,7 +87,9 @@ def run_all(
     except BaseException:
         interrupt()
         for _, thread in running.values():
-            thread.join()
+            # One that the interrupt kept from starting is not alive; should it start yet, it ends at its first check.
+            if thread.is_alive():
+                thread.join()
         raise
 
 
