@@ -283,8 +283,11 @@ class Driver(Generic[Observed]):
         return wanted != there and self._statuses.get(key_of(subject)) != (subject["metadata"]["uid"], wanted, there)
 
     def _saw(self, kind: Kind, live: Json) -> None:
+        """Take an answer into the cache. What came and went before it was read leaves nothing behind."""
         if informer := self._writes.caches.informers.get(kind):
             informer.saw(live)
+            if (key := key_of(live)) not in informer.store:
+                self._writes.applier.forget(kind, key)
 
     def _forget(self, key: Key) -> None:
         self._statuses.pop(key, None)
