@@ -17,7 +17,6 @@ import msgspec
 
 from stator.kube.client import Client
 from stator.kube.informer import Informer, Scope
-from stator.kube.ownership import extract
 from stator.kube.resources import CONFIG_MAP, POD, SECRET, Key, Kind
 from stator.kube.store import OWNER, Entry, Projection
 from stator.operator import kinds
@@ -115,16 +114,17 @@ def _projection(kind: Kind) -> Projection:
     return whole if kind in _WHOLE else as_child
 
 
-def whole(live: Json) -> Json:
+def whole(live: Json, applied: Json) -> Json:
     """The object without its `managedFields`; the fields that only humans read are gone too."""
+    del applied
     metadata = {key: value for key, value in live["metadata"].items() if key not in ("managedFields", "selfLink")}
     return {**live, "metadata": metadata}
 
 
-def as_child(live: Json) -> Json:
+def as_child(live: Json, applied: Json) -> Json:
     """What is kept of an object that is made for a graph, or could be: its child, and what leads to its owner."""
     metadata = live["metadata"]
-    child = child_of(live, extract(live, FIELD_MANAGER) or {})
+    child = child_of(live, applied)
     if not child.applied:
         child = msgspec.structs.replace(child, status={}, templates={})
     kept = {key: metadata[key] for key in ("namespace", "name", "uid", "ownerReferences") if key in metadata}
@@ -133,13 +133,14 @@ def as_child(live: Json) -> Json:
     return {"metadata": kept, "child": msgspec.to_builtins(child)}
 
 
-def with_applied(live: Json) -> Json:
+def with_applied(live: Json, applied: Json) -> Json:
     """The whole object, and under `applied` the fields of it that this operator applied."""
-    return {**whole(live), "applied": extract(live, FIELD_MANAGER) or {}}
+    return {**whole(live, applied), "applied": applied}
 
 
-def as_pod(live: Json) -> Json:
+def as_pod(live: Json, applied: Json) -> Json:
     """What is kept of a pod: that it is there, and whose it is."""
+    del applied
     metadata = live["metadata"]
     labels = metadata.get("labels") or {}
     kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
@@ -147,8 +148,9 @@ def as_pod(live: Json) -> Json:
     return {"metadata": kept, "ended": (live.get("status") or {}).get("phase") in _ENDED}
 
 
-def as_pull_secret(live: Json) -> Json:
+def as_pull_secret(live: Json, applied: Json) -> Json:
     """What is kept of a pull Secret: for which registries it is."""
+    del applied
     metadata = live["metadata"]
     kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
     return {"metadata": kept, "registries": registries(live)}

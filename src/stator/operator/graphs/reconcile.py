@@ -7,7 +7,6 @@ from datetime import datetime
 import msgspec
 
 from stator.errors import InvalidInputError
-from stator.model import load_objects
 from stator.operator.checkpoints import awaited
 from stator.operator.components.status import Trouble
 from stator.operator.graphs.cliques import plan_cliques
@@ -19,7 +18,7 @@ from stator.operator.graphs.status import events_of, failed_status
 from stator.operator.options import OperatorOptions
 from stator.operator.plan import Plan
 from stator.operator.problems import in_one_line
-from stator.render import render_graph
+from stator.operator.rendered import load, render
 
 # What nobody tells of: a kind that is installed, a name that somebody gives up.
 _LOOK_AGAIN = 60.0
@@ -34,11 +33,11 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     if "deletionTimestamp" in observed.graph["metadata"]:
         return Plan()
     provider = "grove" if CLIQUE_SET in options.installed else "component"
-    render = msgspec.structs.replace(options.render, provider=provider, pull_secrets=observed.pull_secrets)
+    given = msgspec.structs.replace(options.render, provider=provider, pull_secrets=observed.pull_secrets)
     try:
-        [graph] = load_objects([observed.graph]).graphs
-        render = msgspec.structs.replace(render, waiting_for_checkpoint=awaited(graph, observed.started))
-        manifest = render_graph(graph, render)
+        graph = load(observed.graph)
+        given = msgspec.structs.replace(given, waiting_for_checkpoint=awaited(graph, observed.started))
+        manifest = render(graph, given)
     except InvalidInputError as error:
         return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
     if not recorded(observed):
@@ -48,7 +47,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         return Plan(apply=(annotated(observed, options, provider=choice, generation=""),))
     if trouble := contradicted(observed, manifest.provider):
         return failed(observed, trouble, now)
-    options = msgspec.structs.replace(options, render=render)
+    options = msgspec.structs.replace(options, render=given)
     planned = plan_cliques if manifest.provider == "grove" else plan_components
     plan, generation = planned(observed, graph, manifest, options, now)
     own = annotated(observed, options, provider=manifest.provider, generation=generation)
