@@ -111,7 +111,7 @@ async def test_a_day_of_graphs_that_come_and_go_leaves_memory_flat(
                     await asyncio.sleep(0.2)
             return found
 
-        warm = await until(WARM, 2)
+        warm = await until(WARM, 4)
         now = await until(DAY, generation + 3)
         renewed = (await client.get(LEASE, "stator", namespace))["spec"]["leaseTransitions"]
         left = {name: count for name, count in now["sizes"].items() if count and not name.startswith("Recorder")}
