@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
+from typing import Any
 
 import pytest
 import yaml
@@ -16,7 +18,7 @@ from rendered import named_env, object_of, pod_of, provenance_of, render
 from stator.errors import InvalidInputError
 from stator.local.kubelet.expansion import expand
 from stator.model import read_command_line
-from stator.render import Manifest
+from stator.render import Manifest, RenderOptions
 from stator.render.backends.injection import Argv, NoPlaceError, with_flags
 from stator.versions import Version
 
@@ -152,7 +154,7 @@ def test_elastic_experts_form_a_ray_cluster() -> None:
 @pytest.mark.parametrize(
     ("args", "gpus", "why"),
     [
-        (("-m", "dynamo.vllm", "-tp", "8"), 0, "no GPU limit"),
+        (("-m", "dynamo.vllm", "-tp", "8"), 0, "no nvidia.com/gpu limit"),
         (("-m", "dynamo.vllm", "-tp", "$(TP)"), 4, '--tensor-parallel-size is "$(TP)"'),
     ],
 )
@@ -203,6 +205,32 @@ def test_a_worker_of_a_leaderworkerset_is_named_after_its_leader() -> None:
     address = {"LWS_LEADER_ADDRESS": "g-dec-0.g-dec.ns"}
     echoed = subprocess.run(["sh", "-c", f"echo {host.rstrip(';')}"], env=address, capture_output=True, check=True)
     assert echoed.stdout.decode().strip() == "g-dec-0-1.g-dec.ns"
+
+
+@pytest.mark.parametrize("framework", ["sglang", "vllm", "trtllm"])
+@pytest.mark.parametrize("provider", [RenderOptions(), RenderOptions(provider="grove")])
+def test_no_node_count_is_too_much_to_render(framework: str, provider: RenderOptions) -> None:
+    """The largest count a graph may hold costs no more than two; where every node has to be named, it is said."""
+    manifest = render(multinode("-m", f"dynamo.{framework}", "-tp", "8", gpus=4, nodes=2**31 - 1), provider)
+    [pod] = [pod for pod in manifest.components[0].pods if pod.role == "worker"]
+    assert pod.count == 2**31 - 2
+    too_long = [note for note in missing(manifest) if "2147483647 hosts" in note]
+    assert len(too_long) == (framework == "trtllm")
+
+
+def test_a_launch_that_is_longer_than_an_argument_may_be_is_said() -> None:
+    """Linux takes 128 KiB for one argument: hosts beyond that are not written into a command that cannot start."""
+    assert argv_in(lws("-m", "dynamo.trtllm", gpus=4, nodes=1000), "leader")[0] == ["/bin/sh", "-c"]
+    manifest = lws("-m", "dynamo.trtllm", gpus=4, nodes=1500)
+    assert argv_in(manifest, "leader") == (["python3"], ["-m", "dynamo.trtllm"])
+    assert any("1500 hosts" in note for note in missing(manifest))
+
+
+@pytest.mark.parametrize("spelling", ["8", 8, "8000m", "8e0", "+8", "0.008k"])
+def test_every_spelling_of_a_gpu_count_counts(spelling: Any) -> None:
+    """A quantity may be written in many ways; the layout of an engine follows from the number."""
+    text = multinode("-m", "dynamo.vllm", "-tp", "16", gpus=1).replace("'1'", json.dumps(spelling))
+    assert "--nnodes" in argv_in(render(text), "leader")[1]
 
 
 def test_roles_with_templates_of_their_own() -> None:
