@@ -326,6 +326,41 @@ def test_flags_in_a_script_are_seen_by_the_module(before: str, flag: list[str]) 
     assert run.argv == ("--nnodes", "2", *flag)
 
 
+@pytest.mark.parametrize("name", ['"dynamo.sglang"', "'dynamo.sglang'", "\\\n  dynamo.sglang"])
+def test_a_quoted_module_name_is_a_place(name: str) -> None:
+    """Quotes around the module's name, or a line break before it, hide nothing."""
+    made = with_flags(Argv(("sh", "-c"), (f"python3 -m {name} --a",)), "sglang", ("--nnodes", "2"))
+    [run] = read_command_line(made.command, made.args).invocations
+    assert run.argv == ("--nnodes", "2", "--a")
+
+
+@settings(max_examples=60)
+@given(rest=WORDS, needs_shell=st.booleans())
+def test_a_script_that_runs_its_parameters_hands_the_flags_on(rest: list[str], *, needs_shell: bool) -> None:
+    """`exec "$@"` runs what stands behind the script, so that is where flags go; a rank is computed around it."""
+    argv = Argv(("sh", "-c", 'exec "$@"', "--"), ("python3", "-m", "dynamo.sglang", *rest))
+    rank = "$((1 + 1))" if needs_shell else "2"
+    made = with_flags(argv, "sglang", ("--node-rank", rank), needs_shell=needs_shell)
+    words = [*made.words]
+    at = next(index for index, word in enumerate(words) if "python3" in word)
+    if needs_shell:
+        words[at] = words[at].replace("python3", "printf '%s\\0' python3", 1)
+    else:
+        words[at:at] = ["printf", "%s\\0"]
+    ran = subprocess.run(words, capture_output=True, check=True).stdout.decode()
+    assert ran.split("\0")[:-1] == ["python3", "-m", "dynamo.sglang", *rest, "--node-rank", "2"]
+
+
+def test_flags_that_only_one_of_several_runs_gets_are_said() -> None:
+    """A script that starts the engine in two ways is not half changed in silence."""
+    script = "if true; then python3 -m dynamo.sglang --a; else python3 -m dynamo.sglang --b; fi"
+    manifest = lws(script, command=("sh", "-c"))
+    assert argv_in(manifest, "worker")[1][0].count("--nnodes") == 1
+    [why] = missing(manifest)
+    assert "the first of 2 runs of `-m dynamo.sglang` only" in why
+    assert missing(lws("echo -m dynamo.sglang; python3 -m dynamo.sglang", command=("sh", "-c"))) == []
+
+
 def test_a_module_hidden_in_a_script_has_no_place() -> None:
     """A variable that holds the module's name is not guessed."""
     with pytest.raises(NoPlaceError):
