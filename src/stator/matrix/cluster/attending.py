@@ -29,7 +29,6 @@ from stator.render.names import COMPONENT
 
 Json = dict[str, Any]
 
-MANAGER = "stator-matrix"
 
 _POLL = 0.5
 _FRONTEND = "frontend"
@@ -123,7 +122,9 @@ class Attended:
         self.say("applying")
         client = self.site.connection.client
         for value in (*objects.beside(self.scenario, self.name), objects.graph(self.scenario, self.cell, self.name)):
-            self.site.connection.run(client.apply(_KINDS.of(value), value, manager=MANAGER), check=self.site.check)
+            self.site.connection.run(
+                client.apply(_KINDS.of(value), value, manager=objects.MANAGER), check=self.site.check
+            )
         self.began = time.monotonic()
 
     def _settled(self) -> Settlement:

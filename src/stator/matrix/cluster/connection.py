@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import TimeoutError as StillRunning
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,8 @@ from stator.kube.connection import connect, load_configuration
 Result = TypeVar("Result")
 
 _GLANCE = 0.2
+# TLS connections say goodbye in the loop's next turns (aiohttp documentation, "Graceful shutdown").
+_GOODBYE = 0.1
 
 
 class Connection:
@@ -42,6 +44,11 @@ class Connection:
                 raise
 
 
+async def _closed(opened: AbstractAsyncContextManager[Client]) -> None:
+    await opened.__aexit__(None, None, None)
+    await asyncio.sleep(_GOODBYE)
+
+
 @contextmanager
 def connected(kubeconfig: Path | None, context: str | None) -> Iterator[Connection]:
     """A connection to the configured cluster. Raises ConfigurationError before anything is opened."""
@@ -55,7 +62,7 @@ def connected(kubeconfig: Path | None, context: str | None) -> Iterator[Connecti
         try:
             yield Connection(client, loop, str(configuration.context_name))
         finally:
-            asyncio.run_coroutine_threadsafe(opened.__aexit__(None, None, None), loop).result()
+            asyncio.run_coroutine_threadsafe(_closed(opened), loop).result()
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
