@@ -132,6 +132,14 @@ ROWS = [
         '"side" has no image',
     ),
     Row(
+        "image reference",
+        worker(template=pod({"name": "side", "image": "Reg/Side:::1"})),
+        worker(template=pod({"name": "side", "image": "REG.example:5000/side_car/x:1@sha256:" + "0" * 64})),
+        "spec.components[0].podTemplate.spec.containers[1].image",
+        "spec.services.w.extraPodSpec.containers[0].image",
+        "is no image reference",
+    ),
+    Row(
         "11.3",
         worker(template=pod(image="reg/vllm-runtime:latest")),
         worker(template=pod(image="reg/vllm-runtime:latest"), runtimeVersionOverride="1.6.1"),

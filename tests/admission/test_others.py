@@ -121,3 +121,14 @@ def test_deprecated_settings_of_a_checkpoint() -> None:
     assert warned(graph(part(experimental={"checkpoint": checkpoint}))) == [
         ("spec.components[0].experimental.checkpoint.mode", "component w: checkpoint.mode is deprecated")
     ]
+
+
+def test_the_same_mistake_in_another_place_is_a_new_one() -> None:
+    """What is stored excuses itself, not an equal mistake of another field."""
+
+    def broken(*replicas: int | str) -> Json:
+        parts = [part(name=f"w{index}", replicas=count) for index, count in enumerate(replicas)]
+        return graph(*parts)
+
+    assert fields(broken("x", 1), broken("x", 1)) == []
+    assert fields(broken("x", "x"), broken("x", 1)) == ["spec.components[1].replicas"]

@@ -82,10 +82,20 @@ class Server:
     def wait_established(self, *names: str) -> None:
         """Return when definitions (all, or `crd/NAME`) are served.
 
-        `--for=condition` fails on a definition that is so new that it has no condition yet.
+        `kubectl wait` fails on a definition that is so new that it has no condition yet.
         """
-        established = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
-        self.run_kubectl("wait", established, "--timeout=60s", *(names or ("crd", "--all")))
+        end = time.monotonic() + STARTED_WITHIN
+        while waiting := [*self._not_established(names)]:
+            if time.monotonic() > end:
+                raise AssertionError(f"not established: {', '.join(waiting)}")
+            time.sleep(0.1)
+
+    def _not_established(self, names: tuple[str, ...]) -> Iterator[str]:
+        found = json.loads(self.run_kubectl("get", *(names or ("crd",)), "-o", "json"))
+        for item in found.get("items", [found]):
+            conditions = item.get("status", {}).get("conditions") or ()
+            if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+                yield item["metadata"]["name"]
 
     def kubeconfig_of(self, namespace: str, account: str) -> Path:
         """A kubeconfig with a token of a service account, to see what its RBAC allows."""

@@ -67,6 +67,25 @@ class Operator:
         samples = (sample for family in families for sample in family.samples)
         return int(sum(sample.value for sample in samples if sample.name == "stator_reconcile_total"))
 
+    @property
+    def failed(self) -> int:
+        """Passes so far that ended in an exception which nobody expected."""
+        samples = (sample for family in self.metrics.registry.collect() for sample in family.samples)
+        return int(
+            sum(
+                sample.value
+                for sample in samples
+                if sample.name == "stator_reconcile_total" and sample.labels["result"] == "failed"
+            )
+        )
+
+    async def look(self, passes: int) -> None:
+        """Return when it did that many passes more."""
+        enough = self.passes + passes
+        async with asyncio.timeout(WITHIN):
+            while self.passes < enough:  # noqa: ASYNC110 (passes are counted, not announced)
+                await asyncio.sleep(0.05)
+
     async def stop(self) -> None:
         """End it in order."""
         self.task.cancel()

@@ -19,6 +19,8 @@ import pytest
 import yaml
 from apiserver import Server, free_ports
 from cryptography import x509
+from foreign import FOREIGN
+from foreign import definition as foreign_definition
 from installed import configurations, own_server
 from kubelet import Kubelet
 
@@ -38,12 +40,6 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "render" / "golden"
 SETTINGS = Settings()
 # Kinds that graphs are rendered to and that other projects bring: group, version, kind, plural.
-FOREIGN = (
-    ("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"),
-    ("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets"),
-    ("inference.networking.k8s.io", "v1", "InferencePool", "inferencepools"),
-    ("networking.istio.io", "v1", "VirtualService", "virtualservices"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -239,30 +235,11 @@ def operator(cluster: Server) -> Server:
 @pytest.fixture
 def foreign(cluster: Server) -> Iterator[None]:
     """While the definitions of other projects are installed, as far as rights need them."""
-    text = to_yaml(foreign_definition(*item) for item in FOREIGN)
+    text = to_yaml(foreign_definition(kind) for kind in FOREIGN)
     apply(cluster, text)
     cluster.wait_established()
     yield
     cluster.run_kubectl("delete", "-f", "-", stdin=text)
-
-
-def foreign_definition(group: str, version: str, kind: str, plural: str) -> Json:
-    """A definition that takes anything."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": f"{plural}.{group}",
-            "annotations": {"api-approved.kubernetes.io": "https://example.com/a-stand-in-for-tests"},
-        },
-        "spec": {
-            "group": group,
-            "names": {"kind": kind, "plural": plural},
-            "scope": "Namespaced",
-            "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
 
 
 def may(server: Server, verb: str, resource: str, *options: str) -> bool:
@@ -305,6 +282,10 @@ def test_the_operator_can_report_and_clean_up(operator: Server, cluster: Server,
     ("verb", "resource", "options"),
     [
         ("get", "secrets", ("-n", "default")),
+        ("list", "secrets", ("-A",)),
+        ("update", "secrets/mpi-run-ssh-secret", ("-n", "default")),
+        ("delete", "secrets/mpi-run-ssh-secret", ("-n", "default")),
+        ("get", "secrets/regcred", ("-n", "default")),
         ("list", "secrets", ("-n", "stator-system")),
         ("get", "secrets/other", ("-n", "stator-system")),
         ("delete", "dgd", ("-n", "default")),
@@ -332,7 +313,7 @@ def test_the_operator_can_report_and_clean_up(operator: Server, cluster: Server,
 def test_the_operator_has_no_right_too_many(
     operator: Server, verb: str, resource: str, options: tuple[str, ...]
 ) -> None:
-    """Neither secrets, nor people's graphs and data, nor anything with which to gain more rights."""
+    """Neither people's secrets, nor their graphs and data, nor anything with which to gain more rights."""
     assert not may(operator, verb, resource, *options)
 
 

@@ -250,3 +250,44 @@ async def test_a_recreated_generation_never_overlaps(
         await kubectl.apply(wanted(B))
         await view.until(watch)
     assert not overlaps
+
+
+def restarted(view: View, component: str) -> set[str]:
+    """The restart ids of the pods of a component that are there to stay."""
+    return {
+        (pod["metadata"].get("annotations") or {}).get("nvidia.com/restartAt", "")
+        for pod in view.all(POD)
+        if pod["metadata"]["labels"].get("nvidia.com/dynamo-component") == component
+        and "deletionTimestamp" not in pod["metadata"]
+    }
+
+
+async def test_a_restart_takes_one_component_after_another(
+    cluster: Server, namespace: str, client: Client, view: View, kubectl: Kubectl
+) -> None:
+    """The frontend's pods stay until the workers are back, which come first by the graph's own order."""
+    wanted = graph()
+    wanted["spec"]["restart"] = {"id": "monday", "strategy": {"type": "Sequential", "order": ["Worker", "Frontend"]}}
+    async with operating(cluster.kubeconfig, namespace) as operator, Kubelet(client, namespace) as kubelet:
+        await kubectl.apply(graph())
+        await view.until(lambda: view.ready("chat"))
+        generation = workers(view)[0]["metadata"]["name"]
+        running = {pod["metadata"]["labels"]["pod-template-hash"] for pod in view.all(POD)}
+        kubelet.let(NEVER_READY)
+        for template in running:
+            kubelet.let_labelled({"pod-template-hash": template}, READY)
+        await kubectl.apply(wanted)
+        await view.until(lambda: "monday" in restarted(view, "Worker"))
+        await view.until(lambda: view.get(kinds.GRAPH, "chat")["status"]["restart"].get("inProgress") == ["Worker"])
+        await view.until(lambda: is_current(view.get(kinds.GRAPH, "chat")))
+        assert restarted(view, "Frontend") == {""}
+        assert not view.ready("chat")
+        async with operating(cluster.kubeconfig, namespace, resync=1.0) as successor:
+            await operator.stop()
+            await view.settle(successor)
+            assert restarted(view, "Frontend") == {""}, "another operator goes on where the restart is"
+            kubelet.let(READY)
+            await view.until(lambda: restarted(view, "Frontend") == restarted(view, "Worker") == {"monday"})
+            await view.until(lambda: view.ready("chat"))
+        assert view.get(kinds.GRAPH, "chat")["status"]["restart"] == {"observedID": "monday", "phase": "Completed"}
+        assert [value["metadata"]["name"] for value in workers(view)] == [generation]

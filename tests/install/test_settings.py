@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -14,6 +15,7 @@ from stator.errors import InvalidInputError
 from stator.install.installation import installation
 from stator.install.rights import GRAPHS, OWN, PICKER, PLANNER, access
 from stator.install.settings import Settings, checked
+from stator.operator.names import CERTIFICATES
 
 Json = dict[str, Any]
 
@@ -41,6 +43,7 @@ def test_an_image_reference_is_taken(image: str) -> None:
             for image in ("", "Stator", "a b", "stator:", "stator@sha256:1", "a//b", "a\nb", "$(x)")
         ),
         Settings(namespace="a.b"),
+        Settings(pull_secrets=("A b",)),
         Settings(namespace="A"),
         Settings(replicas=0),
         Settings(reject=("DYN999",)),
@@ -92,10 +95,10 @@ def test_the_operator_can_be_deleted_without_the_graphs() -> None:
 
 
 def test_without_webhooks_nothing_of_them_is_left() -> None:
-    """No configuration, no Service, no port, no right on secrets, and only the version that needs no conversion."""
+    """No configuration, no Service, no port, no right on certificates, and only the version without conversion."""
     text = json.dumps(printed("--no-webhooks"))
     assert "webhook" not in text.lower()
-    assert '"secrets"' not in text
+    assert "certificates" not in text
     assert '"conversion"' not in text
 
 
@@ -107,10 +110,13 @@ def test_no_right_is_a_wildcard(settings: Settings) -> None:
             assert "*" not in json.dumps(rule)
 
 
-def test_a_namespaced_installation_has_one_cluster_role_that_reads_definitions() -> None:
-    """Nothing else reaches outside of its namespace."""
+def test_a_namespaced_installation_has_one_cluster_role_that_only_reads() -> None:
+    """Its own definitions, by name, and which classes an Ingress may have; nothing else is out of its namespace."""
     [role] = [item for item in access(Settings(namespaced=True)) if item["kind"] == "ClusterRole"]
-    assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [(["customresourcedefinitions"], ["get"])]
+    assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [
+        (["customresourcedefinitions"], ["get"]),
+        (["ingressclasses"], ["get", "list", "watch"]),
+    ]
 
 
 def test_every_right_says_why() -> None:
@@ -131,7 +137,28 @@ def test_two_namespaced_installations_do_not_share_objects() -> None:
     assert not one & two
 
 
-@pytest.mark.parametrize("settings", [Settings(), Settings(namespaced=True), Settings(reject=("error", "DYN201"))])
+@pytest.mark.parametrize("settings", [Settings(), Settings(namespaced=True)])
+def test_secrets_are_read_by_name_only(settings: Settings) -> None:
+    """Those that a feature needs, or that somebody named; a right without names would be one on all of them."""
+    for pulls in ((), ("regcred", "mirror")):
+        given = msgspec.structs.replace(settings, pull_secrets=pulls)
+        rules = [rule for item in access(given) for rule in item.get("rules", ()) if "secrets" in rule["resources"]]
+        read = [rule for rule in rules if set(rule["verbs"]) & {"get", "list", "watch"}]
+        assert all(rule.get("resourceNames") for rule in read)
+        named = {name for rule in read for name in rule["resourceNames"]}
+        own = set() if settings.namespaced else {CERTIFICATES}
+        assert named == {"mpi-run-ssh-secret", *pulls} | own
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(namespaced=True),
+        Settings(reject=("error", "DYN201")),
+        Settings(pull_secrets=("regcred",)),
+    ],
+)
 def test_the_operator_takes_the_arguments_it_is_started_with(settings: Settings) -> None:
     """The Deployment names no option that the command does not have."""
     [deployment] = [item for item in installation(settings) if item["kind"] == "Deployment"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from stator.errors import InvalidInputError
 from stator.model import load_objects
+from stator.model.documents import field_path
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "main", "image": "reg/frontend:1.6.1"}]}}
 BETA: dict[str, Any] = {
@@ -61,3 +63,20 @@ def test_all_problems_of_all_objects_are_raised_together() -> None:
         "DynamoGraphDeployment/team/a",
         "DynamoGraphDeployment/team/b",
     ]
+
+
+@pytest.mark.parametrize("field", [("spec", "components", 0, "replicas"), ("metadata", "namespace")])
+def test_a_problem_of_a_live_object_names_its_field_once(field: tuple[str | int, ...]) -> None:
+    """The object's name and the field's path are its position, and the words after it do not repeat the path."""
+    broken = copy.deepcopy(BETA)
+    *above, last = field
+    place: Any = broken
+    for step in above:
+        place = place[step]
+    place[last] = ["no"]
+    with pytest.raises(InvalidInputError) as error:
+        load_objects([broken])
+    path = field_path(field)
+    [line] = str(error.value).splitlines()[:1]
+    assert line.count(path) == 1
+    assert f"{path}: must be" in line

@@ -27,7 +27,7 @@ def test_the_secret_has_what_the_pods_mount() -> None:
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
     )
     public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    secret = mpi_key_secret("ns", RenderOptions(), private=private, public=public)
+    secret = mpi_key_secret("ns", RenderOptions().mpi_secret, private=private, public=public)
     for role in ("leader", "worker"):
         pod = pod_of(lws("-m", "dynamo.trtllm"), "Dec", role)
         [volume] = [item for item in pod["volumes"] if item.get("secret")]

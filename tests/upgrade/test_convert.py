@@ -98,6 +98,56 @@ spec:
     )
 
 
+def test_a_comment_behind_a_mapping_on_one_line_stays_there() -> None:
+    """`{…}  # why` keeps its comment, whatever of the mapping the comment stands closest to."""
+    beside = WRITTEN.replace("labels: {team: a}", "modelRef: {name: m}  # the base\n      replicas: 2")
+    beside = beside.replace("{enabled: true, host: h}", "{enabled: true, host: h}  # ours")
+    text = converted(beside).text
+    assert "modelRef: {name: m}  # the base\n" in text
+    assert "# ours" in text
+
+
+def test_converting_down_keeps_order_and_comments_of_a_component() -> None:
+    """A component's own fields become the service's in their old order, each below its comment."""
+    down = converted(
+        """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g}  # short
+spec:
+  components:
+    # Answers.
+    - name: Frontend
+      type: frontend
+      # Two of them.
+      replicas: 2
+      podTemplate:
+        spec:
+          containers:
+            - {name: main, image: "reg/dynamo:1.6.1"}
+""",
+        "v1alpha1",
+    )
+    assert (
+        down.text
+        == """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g}  # short
+spec:
+  services:
+    # Answers.
+    Frontend:
+      componentType: frontend
+      # Two of them.
+      replicas: 2
+      extraPodSpec:
+        mainContainer:
+          image: "reg/dynamo:1.6.1"
+"""
+    )
+
+
 def test_what_is_kept_or_dropped_is_named_with_its_line() -> None:
     """Fields that only an annotation holds, and dead ones, are reported; nothing goes silently."""
     [graph] = converted(WRITTEN).graphs

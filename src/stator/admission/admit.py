@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stator.admission.containers import elastic_experts, power_limit, resources, runtime_version
+from stator.admission.containers import elastic_experts, image_reference, power_limit, resources, runtime_version
 from stator.admission.features import checkpoint, failover, gpu_memory_service, runtime_container
 from stator.admission.metadata import restart, steering
 from stator.admission.multinode import multinode_type, roles
@@ -24,6 +24,7 @@ from stator.render import Provider, RenderOptions, render_graph
 
 RULES: tuple[Rule, ...] = (
     runtime_version,
+    image_reference,
     resources,
     power_limit,
     elastic_experts,

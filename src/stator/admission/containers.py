@@ -12,6 +12,7 @@ from stator.admission.subject import Breach, Json, Subject, containers, main_of,
 from stator.model import MAIN, Component, Path
 from stator.model.quantities import quantity
 from stator.render import names
+from stator.render.images import is_reference
 from stator.versions import resolve
 
 PRODUCT = "nvidia.com/gpu.product"
@@ -52,6 +53,21 @@ def runtime_version(subject: Subject) -> Iterator[Breach]:
                 remedy="set it to the runtime's release, such as 1.6.1, or use an image tag X.Y.Z",
                 given=image,
             )
+
+
+def image_reference(subject: Subject) -> Iterator[Breach]:
+    """An image is a reference: an API server takes any text, and a node waits for it for ever (`InvalidImageName`)."""
+    for component in subject.graph.components:
+        for path, template in templates(component):
+            for where, container in containers(path, template):
+                image = container.get("image")
+                if image and not is_reference(str(image)):
+                    yield Breach(
+                        rule="image-reference",
+                        path=(*where, "image"),
+                        what=f'component {component.name}: "{image}" is no image reference',
+                        remedy="write it as [REGISTRY/]NAME[:TAG][@DIGEST], the name in lower case",
+                    )
 
 
 def resources(subject: Subject) -> Iterator[Breach]:

@@ -131,7 +131,7 @@ def _checkpoint(subject: Subject, component: Component, settings: Mapping[str, A
             rule="checkpoint-gate",
             path=path,
             what=f"{about}: this cluster's operator takes no snapshots",
-            remedy="leave it out, or switch snapshots on where the operator is installed",
+            remedy="leave it out",
         )
     if not is_worker(component):
         yield Breach(

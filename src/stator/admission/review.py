@@ -55,8 +55,7 @@ def review(
     graph, wrong = _loaded(new)
     before, known = (None, ()) if old is None else _loaded(old)
     if graph is None:
-        was = {problem.what for problem in known}
-        return Review(tuple(problem for problem in wrong if problem.what not in was))
+        return Review(tuple(problem for problem in wrong if problem not in known))
     how: dict[str, Any] = {"installed": installed, "options": options, "user": user, "trusted": trusted}
     if before is not None:
         found = update_problems(before, graph, **how)
@@ -80,14 +79,14 @@ def _by_schema(new: Json, old: Json | None) -> tuple[Problem, ...]:
     found = schema_problems(document, without_nulls(new), name)
     if old is None:
         return tuple(found)
-    was = {problem.what for problem in schema_problems(document, without_nulls(old), name)}
+    was = schema_problems(document, without_nulls(old), name)
     frozen = (
         Problem(
-            what=f"spec.{field}: cannot change",
+            what="cannot change",
             position=document.locate(("spec", field)),
             remedy="make the object anew under another name",
         )
         for field, default in frozen_fields(name).items()
         if (old.get("spec") or {}).get(field, default) != (new.get("spec") or {}).get(field, default)
     )
-    return (*(problem for problem in found if problem.what not in was), *frozen)
+    return (*(problem for problem in found if problem not in was), *frozen)

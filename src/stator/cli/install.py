@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from stator.install.installation import Part, installation
@@ -9,6 +11,7 @@ from stator.install.settings import Settings, checked
 from stator.render.output import to_json, to_yaml
 
 _DEFAULTS = Settings()
+PULL_HELP = "Give this Secret of a graph's namespace to pods with an image from a registry it is for."
 
 
 @click.command()
@@ -23,6 +26,7 @@ _DEFAULTS = Settings()
     metavar="RULE|SEVERITY",
     help="Refuse graphs with such findings, which are warnings otherwise.",
 )
+@click.option("--pull-secret", "pull_secrets", multiple=True, metavar="NAME", help=PULL_HELP)
 @click.option(
     "--part",
     type=click.Choice(["all", "definitions", "operator"]),
@@ -31,32 +35,14 @@ _DEFAULTS = Settings()
     help="Deleting the definitions deletes every graph; deleting the operator leaves graphs running.",
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-def install(
-    *,
-    namespace: str,
-    image: str,
-    replicas: int,
-    namespaced: bool,
-    no_webhooks: bool,
-    reject: tuple[str, ...],
-    part: Part,
-    output: str,
-) -> None:
+def install(*, no_webhooks: bool, part: Part, output: str, **given: Any) -> None:
     """Print what an installation of the operator consists of, to be piped into kubectl apply -f -.
 
     Custom resource definitions, the namespace, the operator's rights and its Deployment, and the webhooks. Nothing is
     read from a cluster and nothing is changed. A namespaced installation has no webhooks, since those are the whole
     cluster's, no right outside its namespace but to read the definitions, and expects the namespace to exist.
     """
-    settings = checked(
-        Settings(
-            namespace=namespace,
-            image=image,
-            replicas=replicas,
-            namespaced=namespaced,
-            webhooks=not no_webhooks,
-            reject=reject,
-        )
-    )
+    # What is left are the settings, by their own names.
+    settings = checked(Settings(webhooks=not no_webhooks, **given))
     objects = installation(settings, part)
     click.echo(to_yaml(objects) if output == "yaml" else to_json(objects), nl=False)

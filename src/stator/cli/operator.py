@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from stator.cli import options
+from stator.cli.install import PULL_HELP
 from stator.install.crds import custom_resource_definitions
 from stator.operator.log import configure
 from stator.operator.names import LEASE
@@ -19,6 +20,7 @@ from stator.render import RenderOptions
 
 _DEFAULTS = Settings()
 _RENDER = RenderOptions()
+_SCHEDULER = "Who schedules Grove's pods; auto: the one that the cluster has besides Kubernetes' own."
 _PORT = click.IntRange(0, 65535)
 # Variables that every pod of a graph gets, by the option that gives their value (rendering: infrastructure layer).
 _INFRASTRUCTURE = {
@@ -58,6 +60,8 @@ def operator() -> None:
 @click.option("--planner-cluster-role", default="", metavar="NAME", help="ClusterRole of planners' accounts.")
 @click.option("--epp-cluster-role", default="", metavar="NAME", help="ClusterRole of endpoint pickers' accounts.")
 @click.option("--mpi-secret", default=_RENDER.mpi_secret, metavar="NAME", help="Secret of multi-node TensorRT-LLM.")
+@click.option("--pull-secret", "pull_secrets", multiple=True, metavar="NAME", help=PULL_HELP)
+@click.option("--scheduler", type=click.Choice(["auto", "none", "kai", "volcano"]), default="auto", help=_SCHEDULER)
 @options.no_repairs
 def run(
     *,

@@ -2,7 +2,8 @@
 
 The operator makes Roles for the pods of a graph, and RBAC lets nobody give rights that he has not got himself, so some
 rights here are only there to be passed on (Kubernetes documentation, "Privilege escalation prevention"). No right is a
-wildcard. Secrets are out of reach, but for the one with the webhooks' certificates.
+wildcard. Secrets are out of reach, but for those that a feature names: the webhooks' certificates, the keys of engines
+that span nodes, and pull Secrets where the installation names some.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from stator.install.crds import KINDS
 from stator.install.settings import PICKER_ROLE, PLANNER_ROLE, Settings
 from stator.model.identity import GROUP
 from stator.operator.names import CERTIFICATES, CONVERTED, LEASE, NAME
+from stator.render import RenderOptions
 
 Json = dict[str, Any]
 
@@ -72,6 +74,8 @@ GRAPHS = (
     Right("discovery.k8s.io", ("endpointslices",), _READ, "passed on to pods for discovery"),
     Right(GROUP, (_METADATA,), (*_OWN, "update"), "passed on to pods, which publish themselves"),
     Right("events.k8s.io", ("events",), ("create", "patch"), "events"),
+    Right("", ("secrets",), ("create",), "keys of TensorRT-LLM engines that span nodes"),
+    Right("", ("secrets",), ("get",), "sees whether those keys are there", (RenderOptions().mpi_secret,)),
 )
 # In the operator's own namespace.
 OWN = (
@@ -91,6 +95,9 @@ READ_DEFINITIONS = (
         "compares the installed definitions with its own",
         tuple(kind.name for kind in KINDS),
     ),
+)
+INGRESS_CLASSES = (
+    Right("networking.k8s.io", ("ingressclasses",), _READ, "tells of a class that an Ingress names and nobody serves"),
 )
 TRUST = (
     Right(
@@ -129,19 +136,27 @@ PICKER = (
 )
 
 
+def _of_graphs(settings: Settings) -> tuple[Right, ...]:
+    """The rights where graphs are. Without names a rule is for all objects, so there is none without names."""
+    if not settings.pull_secrets:
+        return GRAPHS
+    why = "registries that the named pull Secrets are for"
+    return (*GRAPHS, Right("", ("secrets",), _READ, why, settings.pull_secrets))
+
+
 def access(settings: Settings) -> tuple[Json, ...]:
     """The operator's account and all its rights, then the rights of planners and endpoint pickers, in apply order."""
     own = (*OWN, *(CERTIFICATE_SECRET if settings.serves_webhooks else ()))
-    outside = (*READ_DEFINITIONS, *(TRUST if settings.serves_webhooks else ()))
+    outside = (*READ_DEFINITIONS, *INGRESS_CLASSES, *(TRUST if settings.serves_webhooks else ()))
     objects: list[Json] = [account(settings, NAME)]
     if settings.namespaced:
-        objects += _role_and_binding(settings, NAME, (*own, *GRAPHS))
+        objects += _role_and_binding(settings, NAME, (*own, *_of_graphs(settings)))
         objects += _cluster_role_and_binding(settings, outside)
         for name, rights in (("planner-serviceaccount", PLANNER), ("epp-serviceaccount", PICKER)):
             objects += [account(settings, name), *_role_and_binding(settings, name, rights)]
         return tuple(objects)
     objects += _role_and_binding(settings, NAME, own)
-    objects += _cluster_role_and_binding(settings, (*outside, *BIND, *GRAPHS))
+    objects += _cluster_role_and_binding(settings, (*outside, *BIND, *_of_graphs(settings)))
     objects += [_cluster_role(PLANNER_ROLE, PLANNER), _cluster_role(PICKER_ROLE, PICKER), *_for_people()]
     return tuple(objects)
 

@@ -11,6 +11,7 @@ from stator import __version__
 from stator.compat import rules
 from stator.errors import InvalidInputError, Problem
 from stator.operator.names import NAME
+from stator.render.images import is_reference
 
 PLANNER_ROLE: Final = "stator-planner"
 PICKER_ROLE: Final = "stator-epp"
@@ -19,10 +20,7 @@ METRICS_PORT: Final = 8080
 SEVERITIES: Final = ("error", "warning", "info")
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-# The image reference grammar of the distribution specification, without digest algorithms nobody uses.
-_DOMAIN = r"(?:[a-zA-Z0-9](?:[-a-zA-Z0-9.]*[a-zA-Z0-9])?(?::[0-9]+)?/)?"
-_PATH = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
-_IMAGE = re.compile(rf"{_DOMAIN}{_PATH}(?::[\w][\w.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?")
+_OBJECT = re.compile(r"(?=.{1,253}$)[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +28,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `namespaced`: the operator sees its own namespace only. Webhooks and the conversion between API versions belong to
     the whole cluster, so such an installation has none. `reject` holds rule ids and severities: a finding that fits
-    refuses a graph at admission, where it would be a warning otherwise.
+    refuses a graph at admission, where it would be a warning otherwise. `pull_secrets` are names of Secrets, looked for
+    in the namespaces of graphs.
     """
 
     namespace: str = "stator-system"
@@ -39,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     namespaced: bool = False
     webhooks: bool = True
     reject: tuple[str, ...] = ()
+    pull_secrets: tuple[str, ...] = ()
 
     @property
     def serves_webhooks(self) -> bool:
@@ -64,11 +64,16 @@ def _problems(settings: Settings) -> list[Problem]:
     if not _NAMESPACE.fullmatch(settings.namespace):
         why = "a namespace is lower-case letters, digits and '-', at most 63 of them (RFC 1123 label)"
         problems.append(Problem(what=f"--namespace {settings.namespace!r} is no namespace", why=why))
-    if not _IMAGE.fullmatch(settings.image):
+    if not is_reference(settings.image):
         remedy = "write it as [REGISTRY/]NAME[:TAG][@sha256:DIGEST]"
         problems.append(Problem(what=f"--image {settings.image!r} is no image reference", remedy=remedy))
     if settings.replicas < 1:
         problems.append(Problem(what=f"--replicas {settings.replicas} runs nothing", remedy="give 1 or more"))
+    problems += (
+        Problem(what=f"--pull-secret {name!r} is no name of a Secret", why="RFC 1123 subdomain")
+        for name in settings.pull_secrets
+        if not _OBJECT.fullmatch(name)
+    )
     known = {rule.id for rule in rules()} | set(SEVERITIES)
     for text in settings.reject:
         if text not in known:

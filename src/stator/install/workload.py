@@ -112,6 +112,7 @@ def _arguments(settings: Settings) -> list[str]:
     else:
         # In a namespaced installation these accounts and their rights stand already.
         arguments += [f"--planner-cluster-role={PLANNER_ROLE}", f"--epp-cluster-role={PICKER_ROLE}"]
+    arguments += [f"--pull-secret={name}" for name in settings.pull_secrets]
     if settings.serves_webhooks:
         arguments += [f"--webhook-port={WEBHOOK_PORT}", *(f"--reject={text}" for text in settings.reject)]
     return arguments

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from stator.errors import Position
+from stator.errors import Position, Problem
 
 Path = tuple[str | int, ...]
 
@@ -45,6 +45,12 @@ class Document(msgspec.Struct, frozen=True):
                 break
             mark, node = found[0].start_mark, found[1]
         return Position(self.file, mark.line + 1, mark.column + 1)
+
+    def problem(self, path: Path, what: str, remedy: str = "") -> Problem:
+        """A problem with the value at `path`. Its words name the field where its position is a line, which does not."""
+        position = self.locate(path)
+        named = what if position.field or not path else f"{field_path(path)}: {what}"
+        return Problem(what=named, position=position, remedy=remedy)
 
 
 def field_path(path: Path) -> str:

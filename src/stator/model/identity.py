@@ -62,8 +62,7 @@ def identity_problems(document: Document, namespace: str | None) -> list[Problem
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
             remedy = "leave files that are no manifests out, or write the missing field"
-            what = f"{field}: is required, and must be a string"
-            return [Problem(what=what, position=document.locate((field,)), remedy=remedy)]
+            return [document.problem((field,), "is required, and must be a string", remedy)]
     return [*_kind_problems(document), *_metadata_problems(document, namespace)]
 
 
@@ -73,14 +72,12 @@ def _kind_problems(document: Document) -> list[Problem]:
     if spelled is None:
         return []
     if spelled != kind:
-        remedy = f"write `kind: {spelled}`"
-        return [Problem(what=f"kind: {kind} is not known", position=document.locate(("kind",)), remedy=remedy)]
+        return [document.problem(("kind",), f"{kind} is not known", f"write `kind: {spelled}`")]
     group, _, version = api_version.rpartition("/")
     if kind in GRAPH_KINDS and (group != GROUP or version not in GRAPH_VERSIONS):
         known = " and ".join(f"{GROUP}/{known}" for known in GRAPH_VERSIONS)
-        what = f"apiVersion: {kind} is known in {known}, not in {api_version}"
-        position = document.locate(("apiVersion",))
-        return [Problem(what=what, position=position, remedy=f"write `apiVersion: {GROUP}/{GRAPH_VERSIONS[0]}`")]
+        what = f"{kind} is known in {known}, not in {api_version}"
+        return [document.problem(("apiVersion",), what, f"write `apiVersion: {GROUP}/{GRAPH_VERSIONS[0]}`")]
     return []
 
 
@@ -89,24 +86,18 @@ def _metadata_problems(document: Document, namespace: str | None) -> list[Proble
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
-        what = "metadata: must be an object"
-        return [Problem(what=what, position=document.locate(("metadata",)))]
+        return [document.problem(("metadata",), "must be an object")]
     problems = [
-        Problem(
-            what=f"metadata.{field}: must be a string",
-            position=document.locate(("metadata", field)),
-            remedy="put the value in quotes",
-        )
+        document.problem(("metadata", field), "must be a string", "put the value in quotes")
         for field in ("name", "namespace")
         if not isinstance(metadata.get(field, ""), str | None)
     ]
     if document.value["kind"] in GRAPH_KINDS and metadata.get("generateName") and not metadata.get("name"):
-        what = "metadata.generateName: the server would make up the name, so what it renders to cannot be known"
-        position = document.locate(("metadata", "generateName"))
-        problems.append(Problem(what=what, position=position, remedy="write metadata.name"))
+        what = "the server would make up the name, so what it renders to cannot be known"
+        problems.append(document.problem(("metadata", "generateName"), what, "write metadata.name"))
     own = metadata.get("namespace")
     if namespace is not None and isinstance(own, str) and own and own != namespace:
-        what = f'metadata.namespace: "{own}" does not match the namespace "{namespace}" that was asked for'
+        what = f'"{own}" does not match the namespace "{namespace}" that was asked for'
         remedy = f"ask for the namespace {own}, or leave it out of the object"
-        problems.append(Problem(what=what, position=document.locate(("metadata", "namespace")), remedy=remedy))
+        problems.append(document.problem(("metadata", "namespace"), what, remedy))
     return problems

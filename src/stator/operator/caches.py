@@ -4,7 +4,8 @@ Graphs, components and adapters are kept whole, but for `managedFields`. Of ever
 only that they are there. An object of somebody else is a few words: enough to know that its name is taken.
 
 Pods and ConfigMaps alone are followed by label: there are many, and large ones. Whether a ConfigMap's name is taken is
-asked before one is made.
+asked before one is made. Secrets are followed by name, those of image registries that somebody named, and of them the
+registries are kept.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import msgspec
 
 from stator.kube.client import Client
 from stator.kube.informer import Informer, Scope
-from stator.kube.ownership import extract
-from stator.kube.resources import CONFIG_MAP, POD, Key, Kind
+from stator.kube.resources import CONFIG_MAP, POD, SECRET, Key, Kind
 from stator.kube.store import OWNER, Entry, Projection
 from stator.operator import kinds
 from stator.operator.components.observed import Child, child_of
 from stator.operator.options import FIELD_MANAGER
+from stator.operator.pull_secrets import registries
 from stator.render import names
 
 Json = dict[str, Any]
@@ -38,8 +39,10 @@ _ENDED = ("Succeeded", "Failed")
 class Caches:
     """One informer per kind, in one namespace or (`""`) in all."""
 
-    def __init__(self, client: Client, followed: Iterable[Kind], namespace: str = "") -> None:
-        """Follow these kinds; nothing runs yet."""
+    def __init__(
+        self, client: Client, followed: Iterable[Kind], namespace: str = "", *, pull_secrets: Iterable[str] = ()
+    ) -> None:
+        """Follow these kinds, and the Secrets of these names; nothing runs yet."""
         self.informers: Mapping[Kind, Informer] = {
             kind: Informer(
                 client,
@@ -51,10 +54,33 @@ class Caches:
             )
             for kind in followed
         }
+        self.pull_secrets: Mapping[str, Informer] = {
+            name: Informer(
+                client,
+                SECRET,
+                scope=Scope(namespace=namespace, fields=f"metadata.name={name}"),
+                project=as_pull_secret,
+            )
+            for name in pull_secrets
+        }
 
     def __contains__(self, kind: Kind) -> bool:
         """Whether the kind is followed."""
         return kind in self.informers
+
+    @property
+    def every(self) -> tuple[Informer, ...]:
+        """All informers."""
+        return (*self.informers.values(), *self.pull_secrets.values())
+
+    def registries(self, namespace: str) -> dict[str, tuple[str, ...]]:
+        """The pull Secrets of a namespace by registry, in the order they were named in."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, informer in self.pull_secrets.items():
+            secret = informer.store.get(Key(namespace, name))
+            for registry in secret["registries"] if secret else ():
+                found[registry] = (*found.get(registry, ()), name)
+        return found
 
     def get(self, kind: Kind, key: Key) -> Json | None:
         """An object of a kind that is kept whole."""
@@ -88,16 +114,17 @@ def _projection(kind: Kind) -> Projection:
     return whole if kind in _WHOLE else as_child
 
 
-def whole(live: Json) -> Json:
+def whole(live: Json, applied: Json) -> Json:
     """The object without its `managedFields`; the fields that only humans read are gone too."""
+    del applied
     metadata = {key: value for key, value in live["metadata"].items() if key not in ("managedFields", "selfLink")}
     return {**live, "metadata": metadata}
 
 
-def as_child(live: Json) -> Json:
+def as_child(live: Json, applied: Json) -> Json:
     """What is kept of an object that is made for a graph, or could be: its child, and what leads to its owner."""
     metadata = live["metadata"]
-    child = child_of(live, extract(live, FIELD_MANAGER) or {})
+    child = child_of(live, applied)
     if not child.applied:
         child = msgspec.structs.replace(child, status={}, templates={})
     kept = {key: metadata[key] for key in ("namespace", "name", "uid", "ownerReferences") if key in metadata}
@@ -106,18 +133,27 @@ def as_child(live: Json) -> Json:
     return {"metadata": kept, "child": msgspec.to_builtins(child)}
 
 
-def with_applied(live: Json) -> Json:
+def with_applied(live: Json, applied: Json) -> Json:
     """The whole object, and under `applied` the fields of it that this operator applied."""
-    return {**whole(live), "applied": extract(live, FIELD_MANAGER) or {}}
+    return {**whole(live, applied), "applied": applied}
 
 
-def as_pod(live: Json) -> Json:
+def as_pod(live: Json, applied: Json) -> Json:
     """What is kept of a pod: that it is there, and whose it is."""
+    del applied
     metadata = live["metadata"]
     labels = metadata.get("labels") or {}
     kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
     kept["labels"] = {key: labels[key] for key in (names.GRAPH_NAME, names.SELECTOR) if key in labels}
     return {"metadata": kept, "ended": (live.get("status") or {}).get("phase") in _ENDED}
+
+
+def as_pull_secret(live: Json, applied: Json) -> Json:
+    """What is kept of a pull Secret: for which registries it is."""
+    del applied
+    metadata = live["metadata"]
+    kept = {key: metadata[key] for key in ("namespace", "name") if key in metadata}
+    return {"metadata": kept, "registries": registries(live)}
 
 
 def _workload(pod: Json) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 
 import msgspec
@@ -18,6 +19,7 @@ from stator.kube.informer import Mapper
 from stator.kube.resources import POD, SERVICE, Key, Kind
 from stator.operator import kinds
 from stator.operator.caches import Caches
+from stator.operator.capabilities import capable
 from stator.operator.execute import Driver, Recorder, Writes
 from stator.operator.kinds import KINDS
 from stator.operator.metrics import Metrics
@@ -41,7 +43,7 @@ class Controllers(msgspec.Struct, frozen=True):
     async def follow(self) -> None:
         """Keep the caches up to date until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for informer in self.caches.informers.values():
+            for informer in self.caches.every:
                 group.create_task(informer.run(), name=f"informer {informer.kind}")
 
     async def work(self, resync: float) -> None:
@@ -67,16 +69,17 @@ class Controllers(msgspec.Struct, frozen=True):
 def controllers(
     client: Client,
     settings: Settings,
-    installed: Iterable[Kind],
+    found: AbstractSet[Kind],
     *,
     metrics: Metrics,
     recorder: Recorder,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Controllers:
     """Everything that follows and reconciles, for a cluster that has these kinds; nothing runs yet."""
-    optional = [kind for kind in kinds.OPTIONAL if kind in set(installed)]
-    options = msgspec.structs.replace(settings.options, installed=frozenset(kind.kind for kind in optional))
-    caches = Caches(client, (*kinds.OWN, *kinds.MADE, POD, *optional), settings.namespace)
+    optional = [kind for kind in kinds.OPTIONAL if kind in found]
+    options = capable(settings, found)
+    followed = (*kinds.OWN, *kinds.MADE, kinds.INGRESS_CLASS, POD, *optional)
+    caches = Caches(client, followed, settings.namespace, pull_secrets=settings.pull_secrets)
     writes = Writes(
         client=client,
         applier=Applier(client, KINDS, manager=FIELD_MANAGER),
@@ -111,6 +114,8 @@ def _graphs(driver: Reconcile, caches: Caches, workers: int) -> Controller:
             controller.follow(caches.informers[kind], _graph_of_clique(caches))
     controller.follow(caches.informers[POD], _graph_of_pod)
     controller.follow(caches.informers[SERVICE], _graphs_of_model(caches))
+    for informer in caches.pull_secrets.values():
+        controller.follow(informer, _beside(caches, kinds.GRAPH))
     return controller
 
 
@@ -120,6 +125,8 @@ def _components(driver: Reconcile, caches: Caches, workers: int) -> Controller:
     for kind in kinds.OF_COMPONENTS:
         if kind in caches:
             controller.follow(caches.informers[kind], owners(kinds.COMPONENT))
+    for informer in caches.pull_secrets.values():
+        controller.follow(informer, _beside(caches, kinds.COMPONENT))
     return controller
 
 
@@ -152,12 +159,19 @@ def _graph_of_pod(value: Json) -> Sequence[Key]:
 
 def _graphs_of_model(caches: Caches) -> Mapper:
     """To all graphs beside a model's Service: they share it, and the next one makes it anew when it goes."""
+    beside = _beside(caches, kinds.GRAPH)
 
     def mapper(value: Json) -> Iterable[Key]:
-        metadata = value["metadata"]
-        if not metadata["name"].startswith(_MODEL_SERVICE):
-            return []
-        return [key for key in caches.informers[kinds.GRAPH].store if key.namespace == metadata.get("namespace")]
+        return beside(value) if value["metadata"]["name"].startswith(_MODEL_SERVICE) else []
+
+    return mapper
+
+
+def _beside(caches: Caches, kind: Kind) -> Mapper:
+    """To all objects of a kind in the same namespace."""
+
+    def mapper(value: Json) -> Iterable[Key]:
+        return [key for key in caches.informers[kind].store if key.namespace == value["metadata"].get("namespace")]
 
     return mapper
 

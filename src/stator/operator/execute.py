@@ -23,16 +23,16 @@ from stator.errors import StatorError
 from stator.kube.apply import Applier, OwnershipConflictError
 from stator.kube.client import Client
 from stator.kube.errors import (
+    AlreadyExistsError,
     ApiError,
     BadRequestError,
-    ConflictError,
     FieldConflictError,
     ForbiddenError,
     InvalidError,
     NotFoundError,
 )
 from stator.kube.ownership import digest
-from stator.kube.resources import Key, Kind, key_of
+from stator.kube.resources import SECRET, Key, Kind, key_of
 from stator.kube.store import Entry, Store
 from stator.operator.caches import BY_LABEL, Caches
 from stator.operator.completed import completed
@@ -41,7 +41,9 @@ from stator.operator.kinds import KINDS, named
 from stator.operator.log import bound, logger
 from stator.operator.metrics import Judgement, Metrics, Result
 from stator.operator.options import FIELD_MANAGER
-from stator.operator.plan import Deletion, Event, Json, Patch, Plan
+from stator.operator.plan import Deletion, Event, Json, Keys, Patch, Plan
+from stator.operator.ssh_keys import key_pair
+from stator.render.objects.mpi_keys import mpi_key_secret
 
 # What is written differs from what was read after one round; after three it differs because somebody writes too.
 _ROUNDS = 4
@@ -65,6 +67,8 @@ _REFUSALS = (
     _Refusal(ForbiddenError, "Forbidden", 60.0),
     _Refusal(NotFoundError, "NotInstalled", 60.0),
 )
+
+_REFUSED = tuple(refusal.error for refusal in _REFUSALS)
 
 Observed = TypeVar("Observed")
 
@@ -166,11 +170,16 @@ class Driver(Generic[Observed]):
         """Apply what differs. What is refused does not hold up the rest."""
         refused: list[StatorError] = []
         changed = False
+        for keys in plan.keys:
+            try:
+                await self._make(keys)
+            except _REFUSED as error:
+                refused.append(error)
         for item in plan.apply:
             kind, key = KINDS.of(item), key_of(item)
             try:
                 applied = await self._writes.applier.apply(completed(item), await self._entry(kind, key))
-            except tuple(refusal.error for refusal in _REFUSALS) as error:
+            except _REFUSED as error:
                 refused.append(error)
                 continue
             if applied.live is not None:
@@ -179,6 +188,19 @@ class Driver(Generic[Observed]):
                 changed = True
                 self._log.info(applied.action, target=f"{kind.kind}/{key.name}")
         return refused, changed
+
+    async def _make(self, keys: Keys) -> None:
+        """Make the Secret if it is not there. It is asked for by name and its content is not looked at."""
+        try:
+            await self._writes.client.get(SECRET, keys.name, keys.namespace)
+        except NotFoundError:
+            private, public = key_pair()
+            secret = mpi_key_secret(keys.namespace, keys.name, private=private, public=public)
+            try:
+                await self._writes.client.create(SECRET, secret)
+            except AlreadyExistsError:
+                return
+            self._log.info("created", target=f"Secret/{keys.name}")
 
     async def _entry(self, kind: Kind, key: Key) -> Entry | None:
         """What the cache has of an object; where it does not follow all of them, the server is asked."""
@@ -200,13 +222,14 @@ class Driver(Generic[Observed]):
         self._log.info("patched", target=f"{kind.kind}/{patch.name}")
 
     async def _delete(self, deletion: Deletion) -> None:
+        """Delete it unless it is gone. A conflict is repeated: the next look knows whose the name is by then."""
         kind = named(deletion.kind)
         try:
             await self._writes.client.delete(
                 kind, deletion.name, deletion.namespace, uid=deletion.uid, propagation=deletion.propagation
             )
-        except (NotFoundError, ConflictError):
-            return  # gone already, or another object of that name
+        except NotFoundError:
+            return
         self._log.info("deleted", target=f"{kind.kind}/{deletion.name}")
 
     async def _refused(self, observed: Observed, errors: list[StatorError], result: _Outcome) -> float | None:

@@ -9,6 +9,7 @@ from stator.kube.resources import (
     DEPLOYMENT,
     INGRESS,
     PERSISTENT_VOLUME_CLAIM,
+    RESOURCE_CLAIM_TEMPLATE,
     ROLE,
     ROLE_BINDING,
     SERVICE,
@@ -26,10 +27,14 @@ POD_CLIQUE_SET: Final = Kind("grove.io", "v1alpha1", "PodCliqueSet", "podcliques
 POD_CLIQUE: Final = Kind("grove.io", "v1alpha1", "PodClique", "podcliques")
 SCALING_GROUP: Final = Kind("grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups")
 VIRTUAL_SERVICE: Final = Kind("networking.istio.io", "v1", "VirtualService", "virtualservices")
+INGRESS_CLASS: Final = Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False)
+# What the schedulers of gangs bring; they are looked for, and never read.
+KAI_QUEUE: Final = Kind("scheduling.run.ai", "v2", "Queue", "queues", namespaced=False)
+VOLCANO_QUEUE: Final = Kind("scheduling.volcano.sh", "v1beta1", "Queue", "queues", namespaced=False)
 INFERENCE_POOL: Final = Kind("inference.networking.k8s.io", "v1", "InferencePool", "inferencepools")
 
 OWN: Final = (GRAPH, COMPONENT, ADAPTER)
-# Kinds of other projects: used where a cluster has them.
+# Kinds of other projects, and of newer clusters: used where a cluster has them.
 OPTIONAL: Final = (
     LEADER_WORKER_SET,
     POD_CLIQUE_SET,
@@ -37,7 +42,9 @@ OPTIONAL: Final = (
     SCALING_GROUP,
     VIRTUAL_SERVICE,
     INFERENCE_POOL,
+    RESOURCE_CLAIM_TEMPLATE,
 )
+LOOKED_FOR: Final = (*OWN, *OPTIONAL, KAI_QUEUE, VOLCANO_QUEUE)
 GROVE: Final = (POD_CLIQUE_SET, POD_CLIQUE, SCALING_GROUP)
 # What graphs and components are made into, in every cluster.
 MADE: Final = (
@@ -51,11 +58,11 @@ MADE: Final = (
     PERSISTENT_VOLUME_CLAIM,
 )
 # What else a component and a graph control.
-OF_COMPONENTS: Final = (*MADE, LEADER_WORKER_SET, VIRTUAL_SERVICE)
-OF_GRAPHS: Final = (*MADE, ADAPTER, POD_CLIQUE_SET, VIRTUAL_SERVICE, INFERENCE_POOL)
+OF_COMPONENTS: Final = (*MADE, LEADER_WORKER_SET, VIRTUAL_SERVICE, RESOURCE_CLAIM_TEMPLATE)
+OF_GRAPHS: Final = (*MADE, ADAPTER, POD_CLIQUE_SET, VIRTUAL_SERVICE, INFERENCE_POOL, RESOURCE_CLAIM_TEMPLATE)
 KINDS: Final = Kinds(*OWN, *OPTIONAL)
 
-_BY_NAME = {kind.kind: kind for kind in (*OWN, *OPTIONAL, *MADE)}
+_BY_NAME = {kind.kind: kind for kind in (*OWN, *OPTIONAL, *MADE, INGRESS_CLASS)}
 
 
 def named(name: str) -> Kind:

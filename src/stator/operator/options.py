@@ -15,7 +15,7 @@ class OperatorOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of all reconcilers.
 
     `installed` are the kinds besides the built-in ones that the API server serves (`LeaderWorkerSet`,
-    `PodCliqueSet`, `VirtualService`, `InferencePool`).
+    `PodCliqueSet`, `VirtualService`, `InferencePool`, `ResourceClaimTemplate`).
     """
 
     render: RenderOptions = RenderOptions()

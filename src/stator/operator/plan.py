@@ -32,6 +32,13 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True):
     operations: tuple[Json, ...]
 
 
+class Keys(msgspec.Struct, frozen=True, kw_only=True):
+    """A Secret with a pair of SSH keys that has to be there; one that is there is left alone, whoever made it."""
+
+    namespace: str
+    name: str
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event about the reconciled object; `reason` is API, `message` is for people."""
 
@@ -44,12 +51,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything one pass wants.
 
     `apply` are the desired objects in apply order, owner references set: server-side apply by one field manager,
-    never forced. `patch` are changes of objects that others own, carried out after `apply`. `status` is the whole
-    desired status of the reconciled object, None leaves it alone; it is written only if it differs. An event is
-    emitted only by a pass that changes something. `requeue_after` is in seconds.
+    never forced. `keys` have to be there before anything is applied. `patch` are changes of objects that others own,
+    carried out after `apply`. `status` is the whole desired status of the reconciled object, None leaves it alone; it
+    is written only if it differs. An event is emitted only by a pass that changes something. `requeue_after` is in
+    seconds.
     """
 
     apply: tuple[Json, ...] = ()
+    keys: tuple[Keys, ...] = ()
     delete: tuple[Deletion, ...] = ()
     patch: tuple[Patch, ...] = ()
     status: Json | None = None

@@ -42,6 +42,7 @@ class Graphs:
             cliques=self._cliques(found) if found else (),
             running=frozenset(item.name for item in made if self._caches.has_pods(Key(key.namespace, item.name))),
             elsewhere=_elsewhere(self._caches, key.namespace),
+            pull_secrets=self._caches.registries(key.namespace),
         )
 
     def subject(self, observed: graphs.Observed) -> Json:
@@ -89,6 +90,7 @@ class Components:
             component=component,
             children=self._caches.owned(component["metadata"]["uid"], kinds.OF_COMPONENTS),
             elsewhere=_elsewhere(self._caches, key.namespace),
+            pull_secrets=self._caches.registries(key.namespace),
         )
 
     def subject(self, observed: components.Observed) -> Json:
@@ -138,6 +140,6 @@ class Adapters:
 def _elsewhere(caches: Caches, namespace: str) -> Callable[[str, str], Child | None]:
     def find(kind: str, name: str) -> Child | None:
         wanted: Kind = kinds.named(kind)
-        return caches.child(wanted, Key(namespace, name))
+        return caches.child(wanted, Key(namespace if wanted.namespaced else "", name))
 
     return find

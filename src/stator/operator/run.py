@@ -24,6 +24,7 @@ from stator.kube.health import Health
 from stator.kube.lease import Election
 from stator.kube.resources import Key, Kind, installed
 from stator.operator import kinds
+from stator.operator.capabilities import schedulers
 from stator.operator.controllers import Controllers, controllers
 from stator.operator.definitions import Json, outdated
 from stator.operator.endpoints import endpoints
@@ -88,6 +89,8 @@ async def operate(settings: Settings, metrics: Metrics | None = None, *, definit
         while True:
             names = sorted(kind.kind for kind in found if kind not in kinds.OWN)
             log.info("starting", namespace=settings.namespace or "all", optional=names)
+            if settings.scheduler == "auto" and len(there := schedulers(found)) > 1:
+                log.warning("no scheduler chosen", there=there, remedy="give --scheduler")
             found = await _until_kinds_change(client, settings, found, metrics, state)
             state.installed = found
 
@@ -113,7 +116,7 @@ async def _until_kinds_change(
     """Follow and reconcile a cluster of these kinds; the ones it has when they are others."""
     recorder = Recorder(client, _REPORTER)
     made = controllers(client, settings, found, metrics=metrics, recorder=recorder)
-    state.health = Health(made.caches.informers.values())
+    state.health = Health(made.caches.every)
     following = asyncio.create_task(made.follow(), name="following")
     leading = asyncio.create_task(_lead(client, settings, made, metrics), name="election")
     changed = asyncio.create_task(_change(client, found), name="discovery")
@@ -152,14 +155,14 @@ async def _change(client: Client, found: frozenset[Kind]) -> frozenset[Kind]:
     while True:
         await asyncio.sleep(_DISCOVERY)
         with suppress(ApiError):
-            now = await installed(client, (*kinds.OWN, *kinds.OPTIONAL))
+            now = await installed(client, kinds.LOOKED_FOR)
             if now != found and now.issuperset(kinds.OWN):
                 return now
 
 
 async def _installed(client: Client) -> frozenset[Kind]:
     """The kinds of the cluster. Raises `MissingDefinitionsError` if it lacks the operator's own."""
-    found = await installed(client, (*kinds.OWN, *kinds.OPTIONAL))
+    found = await installed(client, kinds.LOOKED_FOR)
     missing = [kind.kind for kind in kinds.OWN if kind not in found]
     if missing:
         what = f"the cluster does not serve {', '.join(missing)} in {kinds.GRAPH.api_version}"
@@ -177,7 +180,9 @@ async def _webhooks(client: Client, settings: Settings, state: _State) -> AsyncI
         has = state.installed
         return Policy(
             render=settings.options.render,
-            installed=Installed(grove=kinds.POD_CLIQUE_SET in has, inference_pools=kinds.INFERENCE_POOL in has),
+            installed=Installed(
+                grove=kinds.POD_CLIQUE_SET in has, inference_pools=kinds.INFERENCE_POOL in has, snapshots=False
+            ),
             trusted=trusted,
             reject=frozenset(settings.reject),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -20,7 +21,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `kubeconfig` None takes $KUBECONFIG, the account of the pod, or `~/.kube/config`; `namespace` `""` is the whole
     cluster. `own_namespace` holds the Lease and the webhooks' certificates, `""` for the pod's own. A port of 0 serves
     nothing. `webhook_hosts` are the names under which the API server calls, empty for the Service of an installation;
-    `reject` holds rule ids and severities of findings that admission refuses. Times are in seconds.
+    `reject` holds rule ids and severities of findings that admission refuses. `pull_secrets` are the names of the
+    Secrets that are given to pods with an image from a registry that they are for. `scheduler` is who schedules
+    Grove's pods; `auto` is the one that the cluster has besides Kubernetes' own. Times are in seconds.
     """
 
     options: OperatorOptions = OperatorOptions()
@@ -35,6 +38,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_port: int = 0
     webhook_hosts: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()
+    pull_secrets: tuple[str, ...] = ()
+    scheduler: Literal["auto", "none", "kai", "volcano"] = "auto"
     workers: int = 4
     resync: float = RESYNC_SECONDS
     log_format: Format = "json"

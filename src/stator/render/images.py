@@ -5,13 +5,24 @@ A rule of admission upstream; an object that was stored before it cannot be rend
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stator.errors import Problem
 from stator.model import MAIN, Component, Graph, Path
 
+# The grammar of references of the distribution specification ("reference" package).
+_DOMAIN = r"(?:(?:[a-zA-Z0-9](?:[-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?/)?"
+_PATH = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_REFERENCE = re.compile(rf"{_DOMAIN}{_PATH}(?::[\w][\w.-]{{0,127}})?(?:@{_DIGEST})?", re.ASCII)
 _REMEDY = "name the runtime image, for example nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.6.1"
+
+
+def is_reference(image: str) -> bool:
+    """Whether a text can be an image: `[REGISTRY/]NAME[:TAG][@DIGEST]`."""
+    return bool(_REFERENCE.fullmatch(image))
 
 
 def problems(graph: Graph, component: Component) -> Iterator[Problem]:

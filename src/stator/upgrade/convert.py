@@ -187,7 +187,10 @@ def _lineage(graph: Graph, new: dict[str, Any], to: Target) -> Lineage:
         moved = graph.origin.moved
     else:
         [back] = _load("-", msgspec.json.encode(new), graph.namespace)
-        moved = {source: path for path, source in back.origin.moved.items()}
+        moved = {}
+        for path, source in back.origin.moved.items():
+            # A service's key is its component's name: the service is the component, not the name.
+            moved.setdefault(source, path)
     return lambda path: _moved(moved, path)
 
 

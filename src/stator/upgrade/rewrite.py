@@ -69,13 +69,22 @@ def _comments(text: str, places: Mapping[Path, _Place]) -> _Comments:
         if text.splitlines()[line][:column].strip():
             before = [path for path, place in entries if (place.line, place.column) <= (line, column)]
             if before:
-                found.beside.setdefault(before[-1], []).append(comment)
+                found.beside.setdefault(_of_one_line(before[-1], places), []).append(comment)
             else:
                 found.above.setdefault(entries[0][0], []).append(comment)
             continue
         following = next((path for path, place in entries if place.line > line), None)
         (found.below if following is None else found.above.setdefault(following, [])).append(comment)
     return found
+
+
+def _of_one_line(path: Path, places: Mapping[Path, _Place]) -> Path:
+    """The outermost entry around one that is written on one line: `a: {b: c}  # d` is a comment on `a`."""
+    for length in range(1, len(path)):
+        place = places.get(path[:length])
+        if place and _is_inline(place.node) and place.node.start_mark.line == place.node.end_mark.line:
+            return path[:length]
+    return path
 
 
 def _scan(text: str) -> Iterator[tuple[int, int, str]]:

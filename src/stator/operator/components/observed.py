@@ -61,11 +61,13 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """One component: the DynamoComponentDeployment as the server has it (v1beta1), and its children.
 
     `children` are all objects that it controls, `elsewhere` finds what else stands under a kind and a name.
+    `pull_secrets` are those of its namespace, by registry.
     """
 
     component: Json
     children: tuple[Child, ...] = ()
     elsewhere: Callable[[str, str], Child | None] = lambda _kind, _name: None
+    pull_secrets: Mapping[str, tuple[str, ...]] = {}
 
     def child(self, kind: str, name: str) -> Child | None:
         """What exists of that kind and name, whoever it belongs to."""

@@ -7,8 +7,9 @@ from datetime import datetime
 
 import msgspec
 
-from stator.errors import InvalidInputError, StatorError
-from stator.model import Graph, load_objects
+from stator.errors import InvalidInputError
+from stator.model import Graph
+from stator.operator.checkpoints import AWAITED, awaited
 from stator.operator.components.conflicts import is_shared, leftovers
 from stator.operator.components.frozen import Settled, settled
 from stator.operator.components.observed import WORKLOADS, Child, Observed
@@ -16,18 +17,16 @@ from stator.operator.components.readiness import Readiness, desired, readiness
 from stator.operator.components.record import RECORD
 from stator.operator.components.repairs import config_maps, in_force, is_repair
 from stator.operator.components.status import Trouble, events_of, failed_status, status_of
+from stator.operator.lacking import not_installed, without_class
 from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned, refusal
-from stator.operator.plan import Deletion, Json, Plan
+from stator.operator.plan import Deletion, Json, Keys, Plan
+from stator.operator.problems import in_one_line
+from stator.operator.rendered import load, render
 from stator.operator.serving import judged, serving
-from stator.render import Manifest, RenderedComponent, render_graph
+from stator.render import Manifest, RenderedComponent, RenderOptions
+from stator.render.objects.mpi_keys import wants_mpi_keys
 
-# Kinds that a cluster may lack, and what brings them.
-_BROUGHT_BY = {
-    "LeaderWorkerSet": "LeaderWorkerSet (https://lws.sigs.k8s.io) runs components that span nodes",
-    "VirtualService": "Istio serves a VirtualService",
-    "InferencePool": "the Gateway API inference extension serves an InferencePool",
-}
 # What nobody tells of: a kind that is installed, a name that somebody gives up.
 _LOOK_AGAIN = 60.0
 
@@ -45,10 +44,11 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     if "deletionTimestamp" in observed.component["metadata"]:
         return Plan()
     try:
-        [graph] = load_objects([observed.component]).graphs
-        manifest = render_graph(graph, options.render)
+        graph = load(observed.component)
+        options = msgspec.structs.replace(options, render=_render_options(observed, graph, options.render))
+        manifest = render(graph, options.render)
     except InvalidInputError as error:
-        return failed(observed, Trouble("InvalidSpec", _text(error)), now)
+        return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
     [rendered] = manifest.components
     live = observed.child(rendered.workload["kind"], rendered.workload["metadata"]["name"])
     mine = live if live and live.controller == observed.uid else None
@@ -58,7 +58,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         observed,
         workload=objects.workload.workload,
         readiness=ready,
-        waiting=_waiting(observed, objects, mine),
+        waiting=AWAITED if options.render.waiting_for_checkpoint else _waiting(observed, objects, mine),
         fields=_fields(graph, manifest, rendered, objects.workload, options),
         troubles=objects.troubles,
         note=_note(objects.workload, mine, graph.components[0].replicas),
@@ -66,6 +66,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     )
     return Plan(
         apply=objects.apply,
+        keys=(Keys(namespace=graph.namespace, name=options.render.mpi_secret),) if wants_mpi_keys(manifest) else (),
         delete=_deletions(observed, objects, settled_down=ready.ready),
         status=status,
         events=events_of(observed, status),
@@ -81,6 +82,13 @@ def failed(observed: Observed, trouble: Trouble, now: datetime) -> Plan:
     return Plan(status=status, events=events_of(observed, status))
 
 
+def _render_options(observed: Observed, graph: Graph, options: RenderOptions) -> RenderOptions:
+    """The options for this component: its graph says whether it waits for a checkpoint, unless there is no graph."""
+    starts = _is_of_graph(observed) or any(child.kind in WORKLOADS and desired(child) for child in observed.owned)
+    held = awaited(graph, {component.name for component in graph.components} if starts else ())
+    return msgspec.structs.replace(options, pull_secrets=observed.pull_secrets, waiting_for_checkpoint=held)
+
+
 def _objects(observed: Observed, manifest: Manifest, live: Child | None, options: OperatorOptions) -> _Objects:
     [rendered] = manifest.components
     workload = settled(observed, _with_replicas_left(rendered.workload, live), live)
@@ -89,9 +97,8 @@ def _objects(observed: Observed, manifest: Manifest, live: Child | None, options
     apply: list[Json] = []
     for item in _wanted(observed, manifest, rendered):
         name = item["metadata"]["name"]
-        if item["kind"] in _BROUGHT_BY and item["kind"] not in options.installed:
-            what = f"{item['kind']} {name} cannot be made, the cluster does not have this kind"
-            troubles.append(Trouble("NotInstalled", f"{what}: install {_BROUGHT_BY[item['kind']]}"))
+        if missing := not_installed(item, options):
+            troubles.append(missing)
         elif is_shared(item):
             # Whoever is first makes it; the others find it.
             apply += [] if observed.child(item["kind"], name) else [item]
@@ -102,14 +109,19 @@ def _objects(observed: Observed, manifest: Manifest, live: Child | None, options
             troubles.append(Trouble("OwnershipConflict", why))
         else:
             apply.append(owned(workload.workload if item is rendered.workload else item, observed.component))
+            if unserved := without_class(item, observed.child):
+                troubles.append(unserved)
     return _Objects(apply=tuple(apply), workload=workload, troubles=tuple(troubles))
 
 
 def _wanted(observed: Observed, manifest: Manifest, rendered: RenderedComponent) -> Sequence[Json]:
     """The component's own objects; what a graph shares is the graph's, unless there is no graph."""
+    return rendered.objects if _is_of_graph(observed) else manifest.objects
+
+
+def _is_of_graph(observed: Observed) -> bool:
     references = observed.component["metadata"].get("ownerReferences") or ()
-    of_graph = any(item.get("controller") and item.get("kind") == "DynamoGraphDeployment" for item in references)
-    return rendered.objects if of_graph else manifest.objects
+    return any(item.get("controller") and item.get("kind") == "DynamoGraphDeployment" for item in references)
 
 
 def _with_replicas_left(workload: Json, live: Child | None) -> Json:
@@ -140,7 +152,7 @@ def _fields(
     findings = rendered.findings
     if set(rendered.repairs) - set(repairs):
         # The pods that run do without a repair, so the finding is what it is without.
-        bare = render_graph(graph, msgspec.structs.replace(options.render, repairs=False)).findings
+        bare = render(graph, msgspec.structs.replace(options.render, repairs=False)).findings
         findings = tuple(item for item in findings if item.rule in repairs or not item.repair)
         findings += tuple(item for item in bare if item.rule in set(rendered.repairs) - set(repairs))
     return {
@@ -173,12 +185,3 @@ def _deletions(observed: Observed, objects: _Objects, *, settled_down: bool) -> 
         for child in leftovers(observed, wanted)
         if settled_down or child.kind not in patient
     )
-
-
-def _text(error: StatorError) -> str:
-    """All problems on one line, each with its field."""
-    lines = []
-    for problem in error.problems:
-        field = problem.position.field if problem.position else ""
-        lines.append(": ".join(part for part in (field, problem.what, problem.why) if part))
-    return "; ".join(lines)

@@ -14,6 +14,7 @@ import msgspec
 from stator.operator.components.conflicts import is_shared
 from stator.operator.components.status import Trouble
 from stator.operator.graphs.observed import Json, Observed
+from stator.operator.lacking import not_installed, without_class
 from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned, refusal
 from stator.operator.plan import Deletion
@@ -25,12 +26,8 @@ _MADE_ONCE = frozenset({"PersistentVolumeClaim", ADAPTER})
 # A claim is not among them: it may hold what nobody else has.
 _REMOVED = frozenset(
     {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Service", "Ingress", "VirtualService", "InferencePool"}
+    | {"ResourceClaimTemplate"}
 )
-_BROUGHT_BY = {
-    "InferencePool": "the Gateway API inference extension serves an InferencePool",
-    "VirtualService": "Istio serves a VirtualService",
-    "PodCliqueSet": "Grove (https://github.com/ai-dynamo/grove) serves a PodCliqueSet",
-}
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +51,8 @@ def beside(observed: Observed, wanted: Iterable[Json], options: OperatorOptions)
             why = refused(observed, item)
             troubles += [Trouble("OwnershipConflict", why)] if why else []
             apply += [] if why else [owned(item, observed.graph)]
+            if unserved := without_class(item, observed.child):
+                troubles.append(unserved)
     missing = [
         f"{item['kind']} {item['metadata']['name']} is being made"
         for item in apply
@@ -65,15 +64,6 @@ def beside(observed: Observed, wanted: Iterable[Json], options: OperatorOptions)
 def refused(observed: Observed, item: Json) -> str:
     """Why an object may not be applied because it is somebody else's; `""` if it may."""
     return refusal(observed.child(item["kind"], item["metadata"]["name"]), observed.uid)
-
-
-def not_installed(item: Json, options: OperatorOptions) -> Trouble | None:
-    """The trouble with an object of a kind that the cluster does not have."""
-    kind = item["kind"]
-    if kind not in _BROUGHT_BY or kind in options.installed:
-        return None
-    what = f"{kind} {item['metadata']['name']} cannot be made, the cluster does not have this kind"
-    return Trouble("NotInstalled", f"{what}: install {_BROUGHT_BY[kind]}")
 
 
 def is_account(item: Json) -> bool:

@@ -12,19 +12,22 @@ from datetime import datetime
 import msgspec
 
 from stator.model import Graph
+from stator.operator.checkpoints import AWAITED
 from stator.operator.components.repairs import in_force
 from stator.operator.components.status import Trouble
-from stator.operator.graphs.beside import beside, leftovers, not_installed, refused
+from stator.operator.graphs.beside import beside, leftovers, refused
 from stator.operator.graphs.contained import contains
 from stator.operator.graphs.grove import Part, Unready, parts_of, scaling, settled_set, unready
 from stator.operator.graphs.observed import Json, Observed
 from stator.operator.graphs.restart import Carried, restart
 from stator.operator.graphs.status import Reason, Verdict, events_of, status_of, verdict
+from stator.operator.lacking import not_installed
 from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned
-from stator.operator.plan import Event, Plan
+from stator.operator.plan import Event, Keys, Plan
 from stator.operator.serving import judged, serving
 from stator.render import Manifest, RenderedComponent, names, render_graph
+from stator.render.objects.mpi_keys import wants_mpi_keys
 from stator.render.workloads.grove import SUFFIXES
 
 
@@ -45,6 +48,8 @@ def plan_cliques(
     if observed.clique_set is None or not contains(observed.clique_set.live, wanted):
         waits = Unready("updating", "its PodCliqueSet is being updated")
         unready_parts = {name: unready_parts.get(name, waits) for name in parts}
+    held = Unready("some_resources_are_not_ready", AWAITED)
+    unready_parts |= dict.fromkeys(options.render.waiting_for_checkpoint, held)
     status = status_of(
         observed,
         _verdict(unready_parts, sorted_out.missing),
@@ -59,6 +64,7 @@ def plan_cliques(
     )
     plan = Plan(
         apply=(*sorted_out.apply, *(() if trouble else (owned(wanted, observed.graph),))),
+        keys=(Keys(namespace=graph.namespace, name=options.render.mpi_secret),) if wants_mpi_keys(manifest) else (),
         patch=() if trouble else scaling(parts.values(), graph.namespace),
         delete=leftovers(observed, others, ready=status["state"] == "successful"),
         status=status,

@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from stator.model import Graph
+from stator.operator.checkpoints import AWAITED
 from stator.operator.components.status import Trouble
 from stator.operator.graphs.beside import beside, leftovers, refused
 from stator.operator.graphs.children import KIND, components_of, shared_objects
@@ -50,6 +51,7 @@ def plan_components(
     before = observed.status.get("rollingUpdate") or {}
     rolling = progress(found, before, now)
     waiting = {item.name: why for item in components if (why := _why_not_ready(item))}
+    waiting |= dict.fromkeys(options.render.waiting_for_checkpoint, AWAITED)
     waiting |= {"graph": "; ".join(others.missing)} if others.missing else {}
     is_rolling = found.active or rolling.get("phase") in {"Pending", "InProgress"}
     if is_rolling:

@@ -153,6 +153,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     cliques: tuple[Json, ...] = ()
     running: frozenset[str] = frozenset()
     elsewhere: Callable[[str, str], Child | None] = lambda _kind, _name: None
+    pull_secrets: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def uid(self) -> str:
@@ -178,6 +179,17 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         """What exists of that kind and name, whoever it belongs to."""
         own = next((found for found in self.children if (found.kind, found.name) == (kind, name)), None)
         return own or self.elsewhere(kind, name)
+
+    @property
+    def started(self) -> frozenset[str]:
+        """The names of the components that have pods, or are to have some."""
+        started = {made.component for made in self.own_components if made.wanted or made.exist}
+        if self.clique_set is not None:
+            prefix = f"{self.clique_set.live['metadata']['name']}-0-"
+            running = {item["metadata"]["name"] for item in self.cliques if (item.get("spec") or {}).get("replicas")}
+            names_of = (str(component["name"]) for component in self.graph["spec"]["components"])
+            started |= {name for name in names_of if f"{prefix}{name.lower()}" in running}
+        return frozenset(started)
 
     @property
     def own_components(self) -> tuple[Made, ...]:

@@ -20,10 +20,19 @@ def recorded(observed: Observed) -> bool:
     return RECORDED in observed.annotations
 
 
+def contradicted(observed: Observed, provider: Provider) -> Trouble | None:
+    """What stands against the record: the pods are run by another provider, and would be run twice."""
+    other = bool(observed.own_components) if provider == "grove" else _has_set(observed)
+    if not other:
+        return None
+    runs = "its components run" if provider == "grove" else "a PodCliqueSet runs"
+    message = f"{RECORDED} says {provider}, but {runs} the graph's pods: set the annotation back, or delete those first"
+    return Trouble("AmbiguousProvider", message)
+
+
 def chosen(observed: Observed, options: OperatorOptions) -> Provider | Trouble:
     """The choice to record for a graph that has none, or why there is none."""
-    has_components = bool(observed.own_components)
-    has_set = any(child.kind == CLIQUE_SET and child.controller == observed.uid for child in observed.children)
+    has_components, has_set = bool(observed.own_components), _has_set(observed)
     if has_components and has_set:
         message = (
             "the graph has components as well as a PodCliqueSet, and no record of who runs its pods: delete those that "
@@ -36,3 +45,7 @@ def chosen(observed: Observed, options: OperatorOptions) -> Provider | Trouble:
         return "grove"
     declined = observed.annotations.get(DECLINES_GROVE, "").lower() == "false"
     return "grove" if CLIQUE_SET in options.installed and not declined else "component"
+
+
+def _has_set(observed: Observed) -> bool:
+    return any(child.kind == CLIQUE_SET and child.controller == observed.uid for child in observed.children)

@@ -7,18 +7,18 @@ from datetime import datetime
 import msgspec
 
 from stator.errors import InvalidInputError
-from stator.model import load_objects
+from stator.operator.checkpoints import awaited
 from stator.operator.components.status import Trouble
 from stator.operator.graphs.cliques import plan_cliques
 from stator.operator.graphs.components import plan_components
 from stator.operator.graphs.observed import Json, Observed
-from stator.operator.graphs.provider import CLIQUE_SET, chosen, recorded
+from stator.operator.graphs.provider import CLIQUE_SET, chosen, contradicted, recorded
 from stator.operator.graphs.records import annotated
 from stator.operator.graphs.status import events_of, failed_status
 from stator.operator.options import OperatorOptions
 from stator.operator.plan import Plan
 from stator.operator.problems import in_one_line
-from stator.render import render_graph
+from stator.operator.rendered import load, render
 
 # What nobody tells of: a kind that is installed, a name that somebody gives up.
 _LOOK_AGAIN = 60.0
@@ -33,10 +33,11 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     if "deletionTimestamp" in observed.graph["metadata"]:
         return Plan()
     provider = "grove" if CLIQUE_SET in options.installed else "component"
-    options = msgspec.structs.replace(options, render=msgspec.structs.replace(options.render, provider=provider))
+    given = msgspec.structs.replace(options.render, provider=provider, pull_secrets=observed.pull_secrets)
     try:
-        [graph] = load_objects([observed.graph]).graphs
-        manifest = render_graph(graph, options.render)
+        graph = load(observed.graph)
+        given = msgspec.structs.replace(given, waiting_for_checkpoint=awaited(graph, observed.started))
+        manifest = render(graph, given)
     except InvalidInputError as error:
         return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
     if not recorded(observed):
@@ -44,6 +45,9 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
         if isinstance(choice, Trouble):
             return failed(observed, choice, now)
         return Plan(apply=(annotated(observed, options, provider=choice, generation=""),))
+    if trouble := contradicted(observed, manifest.provider):
+        return failed(observed, trouble, now)
+    options = msgspec.structs.replace(options, render=given)
     planned = plan_cliques if manifest.provider == "grove" else plan_components
     plan, generation = planned(observed, graph, manifest, options, now)
     own = annotated(observed, options, provider=manifest.provider, generation=generation)

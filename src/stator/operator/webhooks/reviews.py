@@ -117,8 +117,9 @@ def field_of(problem: Problem) -> str:
 
 def text_of(problem: Problem) -> str:
     """A problem without its place, in one line."""
-    what = problem.what.removeprefix(f"{field_of(problem)}: ")
-    return what + (f": {problem.why}" if problem.why else "") + (f" ({problem.remedy})" if problem.remedy else "")
+    return (
+        problem.what + (f": {problem.why}" if problem.why else "") + (f" ({problem.remedy})" if problem.remedy else "")
+    )
 
 
 def _line(problem: Problem) -> str:

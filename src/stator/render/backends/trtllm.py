@@ -1,7 +1,7 @@
 """TensorRT-LLM across nodes: MPI over SSH. The leader starts every rank, a worker only lets it in.
 
-The key pair comes from a Secret with the entries `private.key` and `private.key.pub`, which whoever installs the
-operator makes: rendering is pure and makes no keys.
+The key pair comes from a Secret with the entries `private.key` and `private.key.pub`, which the operator
+makes once per namespace: rendering is pure and makes no keys.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def changes(context: Context, body: Json, argv: Argv, env: Sequence[Entry]) -> C
             NotRendered(
                 (f"Secret/{context.graph.namespace}/{secret}",),
                 context.at("multinode"),
-                "the key pair by which the leader reaches its workers is made by the operator's installation",
+                "the key pair by which the leader reaches its workers is made by the operator, once per namespace",
             ),
         ),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stator.render.manifest import Manifest, RenderOptions
+from stator.render.manifest import Manifest
 
 Json = dict[str, Any]
 
@@ -21,14 +21,14 @@ def wants_mpi_keys(manifest: Manifest) -> bool:
     return any(component.backend == "trtllm" and len(component.pods) > 1 for component in manifest.components)
 
 
-def mpi_key_secret(namespace: str, options: RenderOptions, *, private: bytes, public: bytes) -> Json:
+def mpi_key_secret(namespace: str, name: str, *, private: bytes, public: bytes) -> Json:
     """The Secret around a key pair: an OpenSSH private key, and its public key as a line of `authorized_keys`."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "type": "Opaque",
         "metadata": {
-            "name": options.mpi_secret,
+            "name": name,
             "namespace": namespace,
             "labels": {"app.kubernetes.io/component": "mpi-ssh", "app.kubernetes.io/managed-by": "stator"},
         },
