@@ -35,7 +35,7 @@ def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repa
     repairs: list[Repair] = []
     said: set[tuple[str, Position | None]] = set()
     kind = (facts.backend, facts.component_type, facts.version.core)
-    for rule in _covering(*kind) if rules is None else _covers(rules, *kind):
+    for rule in _covering(*kind) if rules is None else _those_covering(rules, *kind):
         for outcome in CONTAINER_PREDICATES[rule.predicate](facts, rule):
             repaired = repair and bool(outcome.repairs)
             finding = _of_container(facts, rule, outcome, repaired=repaired)
@@ -83,13 +83,13 @@ def evaluate_platform(facts: PlatformFacts, *, rules: Sequence[Rule] | None = No
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(512)
 def _covering(backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
-    """All rules that look at such a container: the same for every one of its kind, and a fleet has few kinds."""
-    return _covers(all_rules(), backend, role, release)
+    """All rules for such a container: there are few kinds of them, and many rules."""
+    return _those_covering(all_rules(), backend, role, release)
 
 
-def _covers(rules: Sequence[Rule], backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
+def _those_covering(rules: Sequence[Rule], backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
     return tuple(rule for rule in _of("container", rules) if rule.covers(backend, role, release))
 
 
