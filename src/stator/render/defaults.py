@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from stator.model.commandline import read_command_line
 from stator.render import gates, names
 from stator.render.context import Context
 from stator.render.environment import Entry, shown
@@ -48,6 +49,18 @@ def command_of(component_type: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if component_type == "epp":
         return (), ()
     return SHELL, ()
+
+
+def is_whole(user: Mapping[str, Any]) -> bool:
+    """Whether a container's own command runs a Dynamo module by itself, and so takes no default args.
+
+    The default args start a module too, and Dynamo exits at arguments that it does not know (`Unknown arguments
+    specified: ['-m', 'dynamo.frontend']`, seen with 1.6.1).
+    """
+    if not user.get("command") or user.get("args"):
+        return False
+    runs = read_command_line(user["command"], ()).invocations
+    return any(run.module.startswith("dynamo.") and not run.in_shell for run in runs)
 
 
 def defaults_of(context: Context) -> Defaults:
