@@ -56,7 +56,7 @@ async def test_a_change_nobody_reads_wakes_nobody(client: Client, namespace: str
     """Only what the projection keeps counts as a change, and the version of the object is still current."""
     await client.create(CONFIG_MAP, config_map(namespace, "child", a="1"))
 
-    def names_only(value: Json) -> Json:
+    def names_only(value: Json, _applied: Json) -> Json:
         return {"metadata": {name: value["metadata"][name] for name in ("namespace", "name", "uid")}}
 
     informer = Informer(client, CONFIG_MAP, scope=ours(namespace), project=names_only)

@@ -58,5 +58,5 @@ def test_a_secret_that_cannot_be_read_is_for_no_registry(found: dict[str, Any]) 
 
 def test_nothing_secret_is_kept() -> None:
     """Neither credentials nor what a client wrote into annotations."""
-    kept = as_pull_secret(secret(value=auths("nvcr.io")))
+    kept = as_pull_secret(secret(value=auths("nvcr.io")), {})
     assert kept == {"metadata": {"name": "regcred", "namespace": "ns"}, "registries": ("nvcr.io",)}

@@ -259,3 +259,9 @@ def test_the_text_has_the_value_converted_down(document: dict[str, Any]) -> None
     result = converted(text, "v1alpha1").text
     assert parse("", result.encode())[0][0].value == in_version(document, "v1alpha1")
     assert load(["-"], stdin=io.StringIO(result)).graphs
+
+
+def test_a_text_that_loads_converts() -> None:
+    """What is read for comments is read like the rest: a tab inside a plain text is no reason to stop."""
+    text = WRITTEN.replace("dynamoTag: old", "dynamoTag: o\tld  # kept")
+    assert "# kept" in converted(text).text

@@ -12,6 +12,8 @@ import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
@@ -96,6 +98,12 @@ def _with_known_plugin_version(user: User) -> User:
     return user
 
 
+def _needs_proxy(server: str) -> bool:
+    """Whether the environment names a proxy for the server (`HTTPS_PROXY`, `NO_PROXY`)."""
+    url = urlsplit(server)
+    return url.scheme in getproxies() and not proxy_bypass(url.netloc)
+
+
 @asynccontextmanager
 async def connect(
     path: Path | None = None,
@@ -116,7 +124,8 @@ async def connect(
     async with aiohttp.ClientSession(
         connector=connector,
         headers={"User-Agent": f"stator/{__version__}", "Accept": "application/json"},
-        trust_env=True,
+        # Looking for a proxy at each request costs two trips to a thread; netrc files are not for API servers.
+        trust_env=_needs_proxy(found.cluster.server),
         read_bufsize=1 << 20,
     ) as session:
         yield Client(session, found.cluster.server, credentials, on_request=on_request)

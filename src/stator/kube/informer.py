@@ -71,11 +71,11 @@ class Informer:
         self._client = client
         self._random = random or Random()  # noqa: S311 # spreads reconnects, guards nothing
         self._silence = silence
-        self._subscribers: list[tuple[Mapper, Sink]] = []
+        self._subscribers: list[tuple[Mapper | None, Sink]] = []
 
     def subscribe(self, sink: Sink, mapper: Mapper | None = None) -> None:
         """Give `sink` the key of every object that changes, or the keys `mapper` finds in it before and after."""
-        self._subscribers.append((mapper or _own_key, sink))
+        self._subscribers.append((mapper, sink))
 
     def saw(self, value: Json) -> None:
         """Take in what a write of our own was answered with, so that the next read is not older than the write.
@@ -174,7 +174,7 @@ class Informer:
         return entry is not None and _older(version, entry.version)
 
     def _put(self, value: Json) -> None:
-        if self._is_newer(key_of(value), str(value["metadata"]["resourceVersion"])):
+        if self.store.holds(value) or self._is_newer(key_of(value), str(value["metadata"]["resourceVersion"])):
             return
         try:
             change = self.store.put(value)
@@ -187,17 +187,17 @@ class Informer:
     def _tell(self, change: Change) -> None:
         if not change.matters:
             return
-        states = [entry.decode() for entry in (change.before, change.after) if entry]
+        states: list[Json] = []
         for mapper, sink in self._subscribers:
+            if mapper is None:
+                sink(change.key)
+                continue
+            states = states or [entry.decode() for entry in (change.before, change.after) if entry]
             for key in {key for state in states for key in mapper(state)}:
                 sink(key)
 
     def _mark_alive(self) -> None:
         self.alive_at = asyncio.get_running_loop().time()
-
-
-def _own_key(value: Json) -> tuple[Key]:
-    return (key_of(value),)
 
 
 def _older(version: str, last: str) -> bool:

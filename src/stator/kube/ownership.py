@@ -41,7 +41,9 @@ def extract(value: Json, manager: str, *, subresource: str = "") -> Json | None:
 
 def digest(value: Json) -> bytes:
     """16 bytes that are equal for equal objects, whatever the order of their keys; `null` is as good as absent."""
-    encoded = msgspec.json.encode(_without_null(value), order="deterministic")
+    encoded = msgspec.json.encode(value, order="deterministic")
+    if b"null" in encoded:  # a rare word, and the copy without nulls costs more than the rest
+        encoded = msgspec.json.encode(_without_null(value), order="deterministic")
     return hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
 
 
@@ -68,10 +70,10 @@ _ABSENT = _Absent()
 
 
 def _extract(value: Any, fields: Json) -> Any:
+    if not fields:
+        return value  # owned as a whole
     below = {path: inner for path, inner in fields.items() if path != _SELF}
     if not below:
-        if _SELF not in fields:
-            return value  # owned as a whole
         return {} if isinstance(value, dict) else [] if isinstance(value, list) else value
     if isinstance(value, dict):
         return _extract_map(value, below)
@@ -85,6 +87,9 @@ def _extract_map(value: Json, fields: Json) -> Json:
     for path, inner in fields.items():
         name = path[2:]
         if path.startswith("f:") and name in value:
+            if not inner:
+                result[name] = value[name]
+                continue
             owned = _extract(value[name], inner)
             if owned is not _ABSENT:
                 result[name] = owned
@@ -95,7 +100,7 @@ def _extract_list(value: list[Any], fields: Json) -> list[Any]:
     """The owned elements in the order the live list has them."""
     positions = {int(path[2:]): inner for path, inner in fields.items() if path.startswith("i:")}
     members = {_canonical(msgspec.json.decode(path[2:])) for path in fields if path.startswith("v:")}
-    keyed = [(msgspec.json.decode(path[2:]), inner) for path, inner in fields.items() if path.startswith("k:")]
+    keyed = _by_key(fields)
     result: list[Any] = []
     for position, element in enumerate(value):
         if position in positions:
@@ -103,14 +108,26 @@ def _extract_list(value: list[Any], fields: Json) -> list[Any]:
         elif members and _canonical(element) in members:
             result.append(element)
         elif isinstance(element, dict):
-            inner = next((inner for key, inner in keyed if _has(element, key)), None)
+            inner = next((found for names, by in keyed if (found := by.get(_values(element, names))) is not None), None)
             if inner is not None:
                 result.append(_extract(element, inner))
     return result
 
 
-def _has(element: Json, key: Json) -> bool:
-    return all(element.get(name) == value for name, value in key.items())
+def _by_key(fields: Json) -> list[tuple[tuple[str, ...], dict[tuple[Any, ...], Json]]]:
+    """What is owned of keyed elements by the values of their key fields, for each set of key fields."""
+    found: dict[tuple[str, ...], dict[tuple[Any, ...], Json]] = {}
+    for path, inner in fields.items():
+        if path.startswith("k:"):
+            key = msgspec.json.decode(path[2:])
+            found.setdefault(tuple(key), {})[tuple(key.values())] = inner
+    return list(found.items())
+
+
+def _values(element: Json, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """The values of an element's key fields; keys are scalars, whatever else an element has there matches none."""
+    values = tuple(element.get(name) for name in names)
+    return values if not any(isinstance(value, dict | list) for value in values) else ()
 
 
 def _canonical(value: Any) -> bytes:

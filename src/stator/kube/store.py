@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from stator.kube.ownership import owned_digest
+from stator.kube.ownership import digest, extract
 from stator.kube.resources import Json, Key, key_of
 
-Projection = Callable[[Json], Json]
+# Of an object, and of the part of it that our field manager has applied (empty when nothing).
+Projection = Callable[[Json, Json], Json]
 Index = Callable[[Json], Iterable[str]]
 
 OWNER = "owner"  # the index every store has: uids of owner references
@@ -100,8 +101,9 @@ class Store:
     def put(self, value: Json) -> Change:
         """Keep a projection of an object that was read from the server. May change the given value."""
         key, metadata = key_of(value), value["metadata"]
-        owned = owned_digest(value, self._manager) if self._manager else b""
-        projected = self._project(value) if self._project else value
+        applied = extract(value, self._manager) if self._manager else None
+        owned = b"" if applied is None else digest(applied)
+        projected = self._project(value, applied or {}) if self._project else value
         kept = {**projected, "metadata": {**projected["metadata"]}}
         kept["metadata"].pop("managedFields", None)
         kept["metadata"].pop("resourceVersion", None)
@@ -113,7 +115,9 @@ class Store:
             _encode(kept),
         )
         before = self._entries.get(key)
-        if before is None or before.body != entry.body:
+        if before is not None and before.body == entry.body:
+            entry = entry._replace(body=before.body)
+        else:
             if before is not None:
                 self._unindex(key, before)
             for name, function in self._functions.items():

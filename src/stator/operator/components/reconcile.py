@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from stator.errors import InvalidInputError
-from stator.model import Graph, load_objects
+from stator.model import Graph
 from stator.operator.checkpoints import AWAITED, awaited
 from stator.operator.components.conflicts import is_shared, leftovers
 from stator.operator.components.frozen import Settled, settled
@@ -22,8 +22,9 @@ from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned, refusal
 from stator.operator.plan import Deletion, Json, Keys, Plan
 from stator.operator.problems import in_one_line
+from stator.operator.rendered import load, render
 from stator.operator.serving import judged, serving
-from stator.render import Manifest, RenderedComponent, RenderOptions, render_graph
+from stator.render import Manifest, RenderedComponent, RenderOptions
 from stator.render.objects.mpi_keys import wants_mpi_keys
 
 # What nobody tells of: a kind that is installed, a name that somebody gives up.
@@ -43,9 +44,9 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     if "deletionTimestamp" in observed.component["metadata"]:
         return Plan()
     try:
-        [graph] = load_objects([observed.component]).graphs
+        graph = load(observed.component)
         options = msgspec.structs.replace(options, render=_render_options(observed, graph, options.render))
-        manifest = render_graph(graph, options.render)
+        manifest = render(graph, options.render)
     except InvalidInputError as error:
         return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
     [rendered] = manifest.components
@@ -151,7 +152,7 @@ def _fields(
     findings = rendered.findings
     if set(rendered.repairs) - set(repairs):
         # The pods that run do without a repair, so the finding is what it is without.
-        bare = render_graph(graph, msgspec.structs.replace(options.render, repairs=False)).findings
+        bare = render(graph, msgspec.structs.replace(options.render, repairs=False)).findings
         findings = tuple(item for item in findings if item.rule in repairs or not item.repair)
         findings += tuple(item for item in bare if item.rule in set(rendered.repairs) - set(repairs))
     return {
