@@ -16,7 +16,7 @@ import msgspec
 from stator.errors import Problem
 from stator.model import MAIN, RUNTIME_CONTAINER
 from stator.render.context import Context, copied
-from stator.render.defaults import PROBES, Defaults, detail, is_whole
+from stator.render.defaults import PROBES, Defaults, args_behind, detail
 from stator.render.environment import Entry, merge, shown
 from stator.render.manifest import Provenance, Setter
 
@@ -46,8 +46,7 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
     body: Json = copied({key: value for key, value in user.items() if key not in {"env", "envFrom"}})
     body["name"] = context.container
     provenance: list[Provenance] = []
-    args = () if defaults.args and is_whole(user) else defaults.args
-    for field, default in (("command", defaults.command), ("args", args)):
+    for field, default in (("command", defaults.command), ("args", args_behind(user, defaults.args))):
         provenance.extend(_argv(context, field, default))
         if default and not body.get(field):
             body[field] = list(default)

@@ -51,16 +51,16 @@ def command_of(component_type: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return SHELL, ()
 
 
-def is_whole(user: Mapping[str, Any]) -> bool:
-    """Whether a container's own command runs a Dynamo module by itself, and so takes no default args.
+def args_behind(user: Mapping[str, Any], args: tuple[str, ...]) -> tuple[str, ...]:
+    """The default args of a container: none where they start a module and its own command runs Dynamo by itself.
 
-    The default args start a module too, and Dynamo exits at arguments that it does not know (`Unknown arguments
-    specified: ['-m', 'dynamo.frontend']`, seen with 1.6.1).
+    Dynamo exits at arguments that it does not know (`Unknown arguments specified: ['-m', 'dynamo.frontend']`, seen
+    with 1.6.1).
     """
-    if not user.get("command") or user.get("args"):
-        return False
+    if args[:1] != ("-m",) or not user.get("command"):
+        return args
     runs = read_command_line(user["command"], ()).invocations
-    return any(run.module.startswith("dynamo.") and not run.in_shell for run in runs)
+    return () if any(run.module.startswith("dynamo.") and not run.in_shell for run in runs) else args
 
 
 def defaults_of(context: Context) -> Defaults:
