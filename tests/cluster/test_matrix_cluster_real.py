@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from apiserver import Server
 from installed import own_server
 from matrix_command import EXAMPLES, Matrix, failed_checks, namespaces
-from node import Node
+from node import Node, addresses
 from operating import install, operating
 
 from stator.kube.client import Client
@@ -24,7 +26,15 @@ CHAT = str(EXAMPLES / "chat.yaml")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A cluster of its own: the operator runs the graphs of every namespace."""
+    """A cluster of its own: the operator runs the graphs of every namespace. Skips where pods get no addresses."""
+    try:
+        with addresses():
+            pass
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = f"pods need addresses, and these need root, or sudo without a password: {error}"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
     with own_server(tmp_path_factory.mktemp("matrix")) as server:
         install(server)
         yield server

@@ -198,6 +198,7 @@ class Page(HTMLParser):
 def test_the_page_is_self_contained_and_shows_the_evidence() -> None:
     """Links lead to sections of the page, nothing is fetched, and what a runtime answered is text, not markup."""
     text = to_html(run(passed(NEW), failed(OLD, "unary"), failed(MIX, "unary")))
+    assert "<pre>fatal &lt;b&gt;</pre>" in text  # without the colours of a terminal
     page = Page(text)
     assert page.open == []
     assert page.scripts == 0

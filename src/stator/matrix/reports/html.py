@@ -6,6 +6,7 @@ and where it did not pass the raw request and response and the last lines of the
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from html import escape
@@ -23,6 +24,8 @@ _CLASSES: dict[Verdict, str] = {
     "no evidence": "none",
 }
 _LONGEST_BODY = 20_000
+# Colours of a terminal (ECMA-48, SGR), which a page would show as digits.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 _STYLE = Path(__file__).parent / "page.css"
 
@@ -97,7 +100,7 @@ def _cell(run: MatrixRun, result: CellResult) -> Iterator[str]:
         yield "".join(f"<li>{escape(part)}: {escape(what)}</li>" for part, what in result.runtimes.items()) + "</ul>"
     for log in result.logs:
         yield f"<details><summary>last lines of {escape(log.pod)} {escape(log.container)}</summary>"
-        yield f"<pre>{escape(chr(10).join(log.lines))}</pre></details>"
+        yield f"<pre>{escape(_COLOUR.sub('', chr(10).join(log.lines)))}</pre></details>"
     yield "</details>"
 
 
