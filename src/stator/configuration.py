@@ -7,7 +7,6 @@ is ignored, and why). What the tables mean is theirs.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +45,8 @@ def read_text(file: Path) -> str:
 
 def parse(file: Path, text: str) -> dict[str, Any]:
     """The document. Raises InvalidInputError with the position for text that is no TOML."""
+    import tomllib  # noqa: PLC0415 - most runs have no such file
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

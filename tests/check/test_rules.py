@@ -8,11 +8,16 @@ import pytest
 import yaml
 from graphs import found, frontend, graph, part, report, worker
 
+from stator.check.ignores import of_options
 from stator.compat import rules
+from stator.errors import ExitCode
 from stator.render import RenderOptions
 from stator.versions import Version
 
 Case = tuple[dict[str, Any], ...]
+NODES = {"nodeCount": 2}
+RAY_KEY = "nvidia.com/vllm-distributed-executor-backend"
+RAY = {RAY_KEY: "ray"}
 QUIET: set[tuple[str, str, str]] = set()
 
 
@@ -64,6 +69,17 @@ def hook(seconds: int, grace: int | None = None) -> Case:
 def init(name: str, **fields: str) -> Case:
     """A worker with an init container."""
     return one(worker(pod={"initContainers": [{"name": name, "image": "registry.example/init:1", **fields}]}))
+
+
+def runs(*command: str) -> Case:
+    """A vLLM worker with this command and no arguments."""
+    return one(worker(main={"command": list(command), "args": []}, engine="vllm"))
+
+
+def spread(release: str, annotations: dict[str, str], multinode: dict[str, int] | None = NODES) -> Case:
+    """A graph with these annotations and a vLLM worker on two nodes."""
+    fields = {} if multinode is None else {"multinode": multinode}
+    return (graph(frontend(release), worker(release, engine="vllm", **fields), annotations=annotations),)
 
 
 def probe(**body: Any) -> Case:
@@ -492,6 +508,43 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
             (graph(frontend(), worker(), annotations={"nvidia.com/team": "search"}),),
         ],
     ),
+    (
+        "DYN321",
+        "warning",
+        "Worker",
+        one(worker("1.3.0", "--distributed-executor-backend", "ray", engine="vllm"), frontend("1.3.0")),
+        [
+            one(worker("1.2.1", "--distributed-executor-backend", "ray", engine="vllm"), frontend("1.2.1")),
+            one(worker("1.6.1", "--distributed-executor-backend", "mp", engine="vllm")),
+            spread("1.6.1", RAY, multinode=None),
+        ],
+    ),
+    ("DYN321", "warning", "Worker", spread("1.6.1", RAY), [spread("1.6.1", {RAY_KEY: "mp"}), spread("1.2.1", RAY)]),
+    (
+        "DYN322",
+        "warning",
+        "Worker",
+        one(worker("1.3.0-cuda12"), frontend("1.3.0")),
+        [one(worker("1.2.1-cuda12"), frontend("1.2.1")), one(worker("1.3.0-cuda13"), frontend("1.3.0"))],
+    ),
+    (
+        "DYN414",
+        "warning",
+        "Worker",
+        runs("python3", "-m", "$(MODULE)"),
+        [
+            runs("python3", "-m", "dynamo.vllm", "$(FLAG)"),
+            runs("sh", "-c", 'python3 -m dynamo.vllm --model "$MODEL"'),
+        ],
+    ),
+    (
+        "DYN414",
+        "warning",
+        "Worker",
+        runs("sh", "-c", 'run() { python3 -m dynamo.vllm "$@"; }; run --model m'),
+        [runs("sh", "-c", "run() { python3 -m dynamo.vllm --model m; }; run")],
+    ),
+    ("DYN414", "info", "Worker", runs("sh", "-c", "python3 -m dynamo.vllm $MORE"), []),
     ("DYN404", "warning", "Worker", init("runtime"), [init("warm-up"), init("runtime", restartPolicy="Always")]),
 ]
 
@@ -617,6 +670,21 @@ def test_a_changed_default_is_said_where_it_is_crossed(
     assert rule not in {name for name, _, _ in same}
 
 
+@pytest.mark.parametrize(
+    ("rule", "part"),
+    [
+        ("DYN503", worker("1.5.1", "--embedding-worker")),
+        ("DYN504", worker("1.5.1")),
+        ("DYN505", worker("1.5.1", engine="trtllm")),
+    ],
+)
+def test_the_way_back_over_a_boundary_is_told_in_its_own_words(rule: str, part: dict[str, Any]) -> None:
+    """Going down, nothing begins and nothing becomes a default: the message says what ends."""
+    back = report(graph(frontend("1.5.1"), part), after=Version(1, 2, 1)).findings
+    (finding,) = [each for each in back if each.rule == rule]
+    assert "again" in finding.message or "no longer" in finding.message
+
+
 def test_what_the_user_settled_is_no_changed_default() -> None:
     """A default does not matter to whoever set the value."""
     made = graph(frontend("1.3.1", "--router-mode", "kv", "--router-queue-threshold", "16"), worker("1.3.1"))
@@ -637,3 +705,11 @@ def test_shared_memory_switched_off_in_the_older_version_is_found_too() -> None:
     assert (finding.rule, finding.component) == ("DYN408", "Worker")
     assert finding.location is not None
     assert yaml.safe_dump(made, sort_keys=False).splitlines()[finding.location.line - 1].strip() == "disabled: true"
+
+
+def test_a_command_line_nobody_can_see_leaves_the_verdict_open() -> None:
+    """What hides the whole command line is undecided until somebody says why it may; a hidden argument is not."""
+    assert report(*runs("/opt/start.sh")).exit_code("error") == ExitCode.UNDECIDED
+    assert report(*runs("sh", "-c", "python3 -m dynamo.vllm $MORE")).exit_code("error") == ExitCode.OK
+    (ignore,) = of_options(["DYN414=start.sh is checked where it is built"])
+    assert report(*runs("/opt/start.sh"), ignores=(ignore,)).exit_code("error") == ExitCode.OK

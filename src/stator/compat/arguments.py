@@ -9,15 +9,16 @@ and is not judged. The types and choices of values are not checked either.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal, NoReturn
 
 import msgspec
-import yaml
 
 from stator.versions import Version, VersionRange
+
+_PACKAGED = Path(__file__).with_name("options.json")
 
 Kind = Literal["switch", "value", "values", "optional", "exit"]
 
@@ -46,7 +47,9 @@ class Arguments(msgspec.Struct, frozen=True):
     rest: tuple[str, ...]
 
 
-def read_arguments(backend: str, release: Version | None, argv: Sequence[str]) -> Arguments | None:
+# Several rules ask about the same container one after the other.
+@lru_cache(maxsize=64)
+def read_arguments(backend: str, release: Version | None, argv: tuple[str, ...]) -> Arguments | None:
     """Read `argv`, the words after `python -m dynamo.<backend>`. None if the parser would end the process.
 
     That is an ambiguous abbreviation, a missing value, a value for a switch, or `--help` and the like.
@@ -80,7 +83,7 @@ class _Exit(argparse.Action):
 @cache
 def _parser(backend: str, release: Version | None) -> _Parser:
     parser = _Parser(add_help=False)
-    for option in _table(backend):
+    for option in _tables()[f"{backend}.yaml"]:
         if option.exists(release):
             _add(parser, option)
     return parser
@@ -101,6 +104,6 @@ def _add(parser: _Parser, option: Option) -> None:
 
 
 @cache
-def _table(backend: str) -> tuple[Option, ...]:
-    text = resources.files("stator.compat").joinpath("options", f"{backend}.yaml").read_text(encoding="utf-8")
-    return msgspec.convert(yaml.load(text, Loader=yaml.CSafeLoader), tuple[Option, ...])
+def _tables() -> Mapping[str, tuple[Option, ...]]:
+    """Every table by its file's name; `tools/packaged.py` makes the one file of them."""
+    return msgspec.json.decode(_PACKAGED.read_bytes(), type=dict[str, tuple[Option, ...]])

@@ -113,6 +113,7 @@ def _of_container(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repair
         repair=words.repair if repaired else "",
         edit=outcome.edit or _by_hand(outcome.repairs),
         safe=words.safe,
+        undecided=words.undecided,
     )
 
 
@@ -144,6 +145,7 @@ def _stated(rule: Rule, outcome: Outcome, ref: str, location: Position | None) -
         fix=words.fix,
         edit=outcome.edit,
         safe=words.safe,
+        undecided=words.undecided,
     )
 
 

@@ -1,19 +1,18 @@
 """A rule as data: what it is about, what it says, what it repairs with, and how it is known to be true.
 
-The files are `rules/<id>-<name>.yaml`. Words live there, decisions in `predicates/`: a predicate names one of the
-rule's outcomes and fills its placeholders.
+The files are `rules/<id>-<name>.yaml`, packaged as `rules.json` by `tools/packaged.py`. Words live there, decisions in
+`predicates/`: a predicate names one of the rule's outcomes and fills its placeholders.
 """
 
 from __future__ import annotations
 
 from datetime import date
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
 import msgspec
-import yaml
 
 from stator.compat.findings import Severity
 from stator.versions import Version, VersionRange
@@ -21,6 +20,7 @@ from stator.versions import Version, VersionRange
 Scope = Literal["container", "graph", "fleet", "move", "platform"]
 NOWHERE = VersionRange.parse("<0.0.0")
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
+_PACKAGED = Path(__file__).with_name("rules.json")
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     `severity` is that of a certain outcome nobody repairs. `fix` is the piece of manifest that mends it, `repair`
     says what a repair changes and is there for exactly the outcomes that have one. `safe` says that an edit of this
     outcome changes nothing that works today: what is there is refused, keeps the container from starting, or has no
-    effect before and after.
+    effect before and after. `undecided` says that the rules could not see what they judge.
     """
 
     severity: Severity
@@ -38,13 +38,14 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     fix: str = ""
     repair: str = ""
     safe: bool = False
+    undecided: bool = False
 
     def filled(self, **values: str) -> Wording:
         """The same texts with every placeholder filled. Raises KeyError for one that has no value."""
         fill = {
             name: Template(getattr(self, name)).substitute(values) for name in ("message", "remedy", "fix", "repair")
         }
-        return Wording(severity=self.severity, safe=self.safe, **fill)
+        return msgspec.structs.replace(self, **fill)
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,15 +110,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Every rule, by id. Read once per process: the files are part of the package."""
-    folder = resources.files("stator.compat").joinpath("rules")
-    texts = [file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".yaml")]
-    return tuple(sorted(map(read_rule, texts), key=lambda rule: rule.id))
+    """Every rule, by id. Read once per process: the file is part of the package."""
+    documents = msgspec.json.decode(_PACKAGED.read_bytes(), type=dict[str, dict[str, Any]])
+    return tuple(sorted(map(read_rule, documents.values()), key=lambda rule: rule.id))
 
 
-def read_rule(text: str) -> Rule:
-    """One rule from its file's text. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
-    document = yaml.load(text, Loader=yaml.CSafeLoader)
-    for name in {"affected", "tried"} & document.keys():
-        document[name] = VersionRange.parse(document[name])
-    return msgspec.convert(document, Rule, from_attributes=True)
+def read_rule(document: dict[str, Any]) -> Rule:
+    """One rule from its file's content. Raises msgspec.ValidationError or InvalidVersionError: a programming error."""
+    ranges = {name: VersionRange.parse(document[name]) for name in ("affected", "tried") if name in document}
+    return msgspec.convert(document | ranges, Rule, from_attributes=True)

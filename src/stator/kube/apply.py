@@ -77,6 +77,10 @@ class Applier:
         """Whether `apply` would make a request."""
         return entry is None or self._needed(self._kinds.of(wanted), key_of(wanted), digest(wanted), entry)
 
+    def forget(self, kind: Kind, key: Key) -> None:
+        """The object is gone, and with it what the server made of it."""
+        self._memory.pop((kind, key), None)
+
     def _needed(self, kind: Kind, key: Key, wish: bytes, entry: Entry) -> bool:
         memory = self._memory.get((kind, key))
         if memory is not None and memory.uid != entry.uid:

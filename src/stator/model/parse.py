@@ -35,6 +35,9 @@ _BLOWN_UP = (
     "the aliases of this document expand to too many values",
     "write the values out instead of repeating aliases",
 )
+# `!vault`, `!Ref`, `!!python/object`: kubectl drops such a tag without a word, and what was meant with it.
+_FOREIGN_TAG = re.compile(r"!.+|tag:(?!yaml\.org,2002:\w+$).*", re.DOTALL)
+_TAG_REMEDY = "run the program that it is meant for first; or write the value without the tag"
 _TAB_REMEDY = "indent with spaces: YAML does not allow tabs there"
 _SEPARATOR_REMEDY = "separate documents by a line `---`"
 _STRUCTURE_REMEDY = "check the indentation and the quotes at this place"
@@ -179,6 +182,8 @@ class _Builder:
             raise _UnreadableDocumentError(*_BLOWN_UP, self.position(node))
         if depth > MAX_DEPTH:
             raise _UnreadableDocumentError(*_TOO_DEEP, self.position(node))
+        if node.tag not in (PLAIN, STRING_TAG) and _FOREIGN_TAG.fullmatch(node.tag):
+            self.problem(f"the tag `{_written(node.tag)}` is for another program to resolve", node, _TAG_REMEDY)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
         if isinstance(node, yaml.SequenceNode):
@@ -226,6 +231,11 @@ class _Builder:
             reads = json.dumps(key)
             self.problem(f"the key `{node.value}` reads as `{reads}`, not as text", node, "put the key in quotes")
         return str(node.value)
+
+
+def _written(tag: str) -> str:
+    """A tag as it stands in the text."""
+    return tag.replace("tag:yaml.org,2002:", "!!")
 
 
 def _items(document: Document) -> Iterator[Document]:

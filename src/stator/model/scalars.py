@@ -61,7 +61,7 @@ def plain(text: str) -> JsonScalar:
 
 
 def tagged(tag: str, text: str) -> JsonScalar:
-    """The value of a scalar with an explicit tag; unknown tags are ignored, as kubectl does.
+    """The value of a scalar with an explicit tag; one of YAML's own that says nothing here leaves the text as it is.
 
     Raises ScalarError if the text is not of the tag's type.
     """

@@ -1,7 +1,8 @@
 """What a document must look like: JSON Schemas as data files, and their errors in the words of a Kubernetes user.
 
-The schemas are the YAML files in `schemas/`; `keywords.py` holds what JSON Schema cannot say. An error reads
-`FIELD: must be WHAT, found WHAT`. Fields that the schema does not know are none of its business.
+The schemas are the YAML files in `schemas/`, packaged as `schemas.json` by `tools/packaged.py`; `keywords.py` holds
+what JSON Schema cannot say. An error reads `FIELD: must be WHAT, found WHAT`. Fields that the schema does not know are
+none of its business.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from stator.errors import Problem
 from stator.model.documents import Document
 from stator.model.keywords import KEYWORDS, Breach
-from stator.model.parse import TEMPLATE_REMEDY, parse
+from stator.model.parse import TEMPLATE_REMEDY
 
 if TYPE_CHECKING:  # a third of the time that `--help` takes would be this import
     import jsonschema_rs
 
 _BASE = "stator://schemas/"
-_DIRECTORY = File(__file__).parent / "schemas"
-_FILES = ("core.yaml", "shared.yaml", "v1beta1.yaml", "v1alpha1.yaml", "status.yaml")
+_PACKAGED = File(__file__).with_name("schemas.json")
 _TEMPLATE = re.compile(r"\$\{|\{\{|<%")
 _SHOWN = 40
 _JSON_TYPES: tuple[tuple[type, str], ...] = (
@@ -89,7 +91,7 @@ def _properties(definitions: Mapping[str, Any], schema: Mapping[str, Any]) -> It
 @cache
 def schemas() -> Mapping[str, Any]:
     """The schema files by name: definitions that refer to each other by `$ref`."""
-    return {name: parse(name, (_DIRECTORY / name).read_bytes())[0][0].value for name in _FILES}
+    return msgspec.json.decode(_PACKAGED.read_bytes(), type=dict[str, Any])
 
 
 @cache

@@ -15,7 +15,7 @@ import msgspec
 from stator.kube.apply import Applier
 from stator.kube.client import Client
 from stator.kube.controller import Controller, Reconcile
-from stator.kube.informer import Mapper
+from stator.kube.informer import Informer, Mapper, Sink
 from stator.kube.resources import POD, SERVICE, Key, Kind
 from stator.operator import kinds
 from stator.operator.caches import Caches
@@ -80,9 +80,12 @@ def controllers(
     options = capable(settings, found)
     followed = (*kinds.OWN, *kinds.MADE, kinds.INGRESS_CLASS, POD, *optional)
     caches = Caches(client, followed, settings.namespace, pull_secrets=settings.pull_secrets)
+    applier = Applier(client, KINDS, manager=FIELD_MANAGER)
+    for kind, informer in caches.informers.items():
+        informer.subscribe(_forgetting(applier, kind, informer))
     writes = Writes(
         client=client,
-        applier=Applier(client, KINDS, manager=FIELD_MANAGER),
+        applier=applier,
         caches=caches,
         recorder=recorder,
         metrics=metrics,
@@ -195,6 +198,16 @@ def _graph_of_clique(caches: Caches) -> Mapper:
         return owners(kinds.GRAPH)(found) if found else []
 
     return mapper
+
+
+def _forgetting(applier: Applier, kind: Kind, informer: Informer) -> Sink:
+    """What is remembered of an object goes when it goes."""
+
+    def sink(key: Key) -> None:
+        if key not in informer.store:
+            applier.forget(kind, key)
+
+    return sink
 
 
 def _lag(caches: Caches, kind: Kind) -> Callable[[], float]:

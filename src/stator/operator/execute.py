@@ -33,6 +33,7 @@ from stator.kube.errors import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    TooLargeError,
 )
 from stator.kube.ownership import digest
 from stator.kube.resources import SECRET, Key, Kind, key_of
@@ -69,6 +70,7 @@ _REFUSALS = (
     _Refusal(FieldConflictError, "FieldConflict", 60.0),
     _Refusal(InvalidError, "Refused", 300.0),
     _Refusal(BadRequestError, "Refused", 300.0),
+    _Refusal(TooLargeError, "Refused", 300.0),
     _Refusal(ForbiddenError, "Forbidden", 60.0),
     _Refusal(NotFoundError, "NotInstalled", 60.0),
 )
@@ -354,8 +356,11 @@ class Driver(Generic[Observed]):
         return wanted != there and self._statuses.get(key_of(subject)) != (subject["metadata"]["uid"], wanted, there)
 
     def _saw(self, kind: Kind, live: Json) -> None:
+        """Take an answer into the cache. What came and went before it was read leaves nothing behind."""
         if informer := self._writes.caches.informers.get(kind):
             informer.saw(live)
+            if (key := key_of(live)) not in informer.store:
+                self._writes.applier.forget(kind, key)
 
     def _forget(self, key: Key) -> None:
         self._statuses.pop(key, None)

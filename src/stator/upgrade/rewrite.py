@@ -69,7 +69,7 @@ def _comments(text: str, places: Mapping[Path, _Place]) -> _Comments:
         if text.splitlines()[line][:column].strip():
             before = [path for path, place in entries if (place.line, place.column) <= (line, column)]
             if before:
-                found.beside.setdefault(before[-1], []).append(comment)
+                found.beside.setdefault(_of_one_line(before[-1], places), []).append(comment)
             else:
                 found.above.setdefault(entries[0][0], []).append(comment)
             continue
@@ -78,10 +78,19 @@ def _comments(text: str, places: Mapping[Path, _Place]) -> _Comments:
     return found
 
 
+def _of_one_line(path: Path, places: Mapping[Path, _Place]) -> Path:
+    """The outermost entry around one that is written on one line: `a: {b: c}  # d` is a comment on `a`."""
+    for length in range(1, len(path)):
+        place = places.get(path[:length])
+        if place and _is_inline(place.node) and place.node.start_mark.line == place.node.end_mark.line:
+            return path[:length]
+    return path
+
+
 def _scan(text: str) -> Iterator[tuple[int, int, str]]:
     """Line, column and text of every comment: what stands between two tokens and is no space."""
     end = 0
-    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
         start = token.start_mark
         for match in _COMMENT.finditer(text, end, max(end, start.index)):
             line = text.count("\n", 0, match.start())

@@ -7,14 +7,14 @@ share stands once, with the modules it belongs to, so that the difference betwee
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
 from stator.compat.dictionaries.options import ComponentDictionary, Dictionary, Option, Parser
 from stator.versions import Version
 
-DATA = files("stator.compat.dictionaries") / "data"
+DATA = Path(__file__).with_name("data")
 
 
 class Module(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -71,16 +71,22 @@ def dictionary(release: Version) -> Dictionary | None:
         for owner in owners.split():
             module, _, index = owner.partition("/")
             options[module].append(msgspec.structs.replace(option, parser=int(index)) if index else option)
+    variables: dict[str, set[str]] = {module: set(read.binary_variables) for module in read.modules}
+    for variable, owners in read.variables.items():
+        for module in read.modules if owners == "*" else owners.split():
+            variables[module].add(variable)
     return Dictionary(
         release=read.release,
         engines=read.engines,
-        components={f"dynamo.{module}": _component(read, module, options[module]) for module in read.modules},
+        components={
+            f"dynamo.{module}": _component(read, module, options[module], variables[module]) for module in read.modules
+        },
         binary_variables=frozenset(read.binary_variables),
         variable_prefixes=read.variable_prefixes,
     )
 
 
-def _component(read: ReleaseFile, name: str, options: list[Option]) -> ComponentDictionary:
+def _component(read: ReleaseFile, name: str, options: list[Option], variables: set[str]) -> ComponentDictionary:
     """One module, with the engine's own parser appended if the engine version is on record."""
     module = read.modules[name]
     parsers = list(module.parsers)
@@ -89,12 +95,11 @@ def _component(read: ReleaseFile, name: str, options: list[Option]) -> Component
     if engine is not None:
         options += [msgspec.structs.replace(option, owner="engine", parser=len(parsers)) for option in engine.options]
         parsers.append(engine.parser)
-    named = {variable for variable, owners in read.variables.items() if owners == "*" or name in owners.split()}
     return ComponentDictionary(
         module=f"dynamo.{name}",
         parsers=tuple(parsers),
         options=tuple(options),
-        variables=frozenset({*named, *read.binary_variables}),
+        variables=frozenset(variables),
         engine=f"{module.engine} {version}".strip(),
         engine_checked=engine is not None,
         prefixes=module.prefixes,

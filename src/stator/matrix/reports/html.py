@@ -6,13 +6,14 @@ and where it did not pass the raw request and response and the last lines of the
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
 from stator.matrix.checks import CheckResult
-from stator.matrix.reports.grid import Grid, grids, mark, summary, troubles
+from stator.matrix.reports.grid import Grid, grids, mark, place, summary, troubles
 from stator.matrix.results import CellResult, MatrixRun, PodTimeline, Verdict, blame
 
 _CLASSES: dict[Verdict, str] = {
@@ -23,6 +24,8 @@ _CLASSES: dict[Verdict, str] = {
     "no evidence": "none",
 }
 _LONGEST_BODY = 20_000
+# Colours of a terminal (ECMA-48, SGR), which a page would show as digits.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 _STYLE = Path(__file__).parent / "page.css"
 
@@ -30,11 +33,9 @@ _STYLE = Path(__file__).parent / "page.css"
 def to_html(run: MatrixRun) -> str:
     """The whole page."""
     began = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started_at))
-    machine = run.machine
     head = (
         f"<p>{began}, releases {escape(', '.join(run.window))}, operator {escape(run.operator)}, "
-        f"stator {escape(run.stator)}; {escape(machine.system)}, {machine.cpus} CPUs, {machine.memory / 1e9:.0f} GB, "
-        f"Python {escape(machine.python)}.</p>"
+        f"stator {escape(run.stator)}; {escape(place(run))}.</p>"
         f"<p><strong>{escape(summary(run))}.</strong> A cell that was not run is no evidence, never a pass.</p>"
     )
     body = [
@@ -99,7 +100,7 @@ def _cell(run: MatrixRun, result: CellResult) -> Iterator[str]:
         yield "".join(f"<li>{escape(part)}: {escape(what)}</li>" for part, what in result.runtimes.items()) + "</ul>"
     for log in result.logs:
         yield f"<details><summary>last lines of {escape(log.pod)} {escape(log.container)}</summary>"
-        yield f"<pre>{escape(chr(10).join(log.lines))}</pre></details>"
+        yield f"<pre>{escape(_COLOUR.sub('', chr(10).join(log.lines)))}</pre></details>"
     yield "</details>"
 
 
