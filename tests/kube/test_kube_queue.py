@@ -57,6 +57,31 @@ async def test_keys_come_in_the_order_they_were_added_and_say_how_long_they_wait
 
 
 @virtual
+async def test_what_was_begun_takes_turns_with_what_waits_to_be_begun() -> None:
+    """An urgent key does not wait behind everything that a start listed, and keeps nothing else from its turn."""
+    queue: Queue[str] = Queue()
+    for key in ("a", "b", "c", "d"):
+        queue.add(key)
+    for key in ("d", "e"):
+        queue.add(key, urgent=True)
+    assert len(queue) == 5
+    assert [(await queue.get())[0] for _ in range(5)] == ["d", "a", "e", "b", "c"]
+
+
+@virtual
+async def test_what_becomes_urgent_while_it_runs_is_urgent_after_that() -> None:
+    """A child that changes during the pass over its owner does not send the owner to the end of the line."""
+    queue: Queue[str] = Queue()
+    queue.add("a")
+    await queue.get()
+    for key in ("b", "c"):
+        queue.add(key)
+    queue.add("a", urgent=True)
+    queue.done("a")
+    assert (await queue.get())[0] == "a"
+
+
+@virtual
 async def test_failures_wait_longer_each_time_and_success_forgets_them() -> None:
     """Delays double up to their bound; after a success the first is short again."""
     queue: Queue[str] = Queue(limits=Limits(backoff=Backoff(shortest=1.0, longest=60.0), rate=1e9))

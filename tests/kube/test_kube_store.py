@@ -1,0 +1,46 @@
+"""What a store keeps of objects, short and long ones, and how it finds them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stator.kube.resources import Key
+from stator.kube.store import OWNER, Store
+
+OWNERS = ("u-1", "u-2")
+
+
+def child(name: str, owners: set[str], size: int) -> dict[str, Any]:
+    """An object with owners, and as much text as is asked for."""
+    references = [{"uid": uid} for uid in sorted(owners)]
+    return {
+        "metadata": {"namespace": "ns", "name": name, "uid": f"u-{name}", "ownerReferences": references},
+        "data": {"text": "x" * size},
+    }
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.none() | st.tuples(st.sets(st.sampled_from(OWNERS)), st.sampled_from([1, 5000])),
+        ),
+        max_size=20,
+    )
+)
+def test_what_is_found_by_owner_is_what_was_put_last(steps: list[tuple[str, tuple[set[str], int] | None]]) -> None:
+    """However objects come, change owners and go, an owner has exactly those that name it now, unabridged."""
+    store, wanted = Store(), dict[str, tuple[set[str], int]]()
+    for name, now in steps:
+        if now is None:
+            store.remove(Key("ns", name))
+            wanted.pop(name, None)
+        else:
+            store.put(child(name, *now))
+            wanted[name] = now
+    for owner in OWNERS:
+        found = {value["metadata"]["name"]: len(value["data"]["text"]) for value in store.find(OWNER, owner)}
+        assert found == {name: size for name, (owners, size) in wanted.items() if owner in owners}
