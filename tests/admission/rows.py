@@ -874,6 +874,14 @@ ROWS = [
         "runs as one replica, not 2",
     ),
     Row(
+        "11.23 replicas, the short flag",
+        worker(template=pod(command=["python3", "-m", "dynamo.vllm", ELASTIC[0], "-dpb", "ray"]), replicas=2),
+        worker(template=pod(command=["python3", "-m", "dynamo.vllm", ELASTIC[0], "-dpb", "mp"]), replicas=2),
+        COMPONENT + "replicas",
+        SERVICE + "replicas",
+        "runs as one replica, not 2",
+    ),
+    Row(
         "whole devices",
         with_limit(limits={"nvidia.com/gpu": "500m"}),
         with_limit(limits={"nvidia.com/gpu": "1000m", "cpu": "500m"}),

@@ -82,6 +82,7 @@ TRUE: dict[str, Callable[[Mapping[str, Any], Finding], bool]] = {
     "DYN318": lambda part, _: "vllm" in str(part) and "--kv-events-config" not in str(part),
     "DYN320": lambda part, finding: re.findall(r"--[\w-]+", finding.message)[0] in str(part),
     "DYN405": unnamed,
+    "DYN414": lambda part, finding: finding.severity == "info" and "$" in str(main(part).get("args")),
 }
 
 

@@ -8,11 +8,16 @@ import pytest
 import yaml
 from graphs import found, frontend, graph, part, report, worker
 
+from stator.check.ignores import of_options
 from stator.compat import rules
+from stator.errors import ExitCode
 from stator.render import RenderOptions
 from stator.versions import Version
 
 Case = tuple[dict[str, Any], ...]
+NODES = {"nodeCount": 2}
+RAY_KEY = "nvidia.com/vllm-distributed-executor-backend"
+RAY = {RAY_KEY: "ray"}
 QUIET: set[tuple[str, str, str]] = set()
 
 
@@ -64,6 +69,17 @@ def hook(seconds: int, grace: int | None = None) -> Case:
 def init(name: str, **fields: str) -> Case:
     """A worker with an init container."""
     return one(worker(pod={"initContainers": [{"name": name, "image": "registry.example/init:1", **fields}]}))
+
+
+def runs(*command: str) -> Case:
+    """A vLLM worker with this command and no arguments."""
+    return one(worker(main={"command": list(command), "args": []}, engine="vllm"))
+
+
+def spread(release: str, annotations: dict[str, str], multinode: dict[str, int] | None = NODES) -> Case:
+    """A graph with these annotations and a vLLM worker on two nodes."""
+    fields = {} if multinode is None else {"multinode": multinode}
+    return (graph(frontend(release), worker(release, engine="vllm", **fields), annotations=annotations),)
 
 
 def probe(**body: Any) -> Case:
@@ -492,6 +508,43 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
             (graph(frontend(), worker(), annotations={"nvidia.com/team": "search"}),),
         ],
     ),
+    (
+        "DYN321",
+        "warning",
+        "Worker",
+        one(worker("1.3.0", "--distributed-executor-backend", "ray", engine="vllm"), frontend("1.3.0")),
+        [
+            one(worker("1.2.1", "--distributed-executor-backend", "ray", engine="vllm"), frontend("1.2.1")),
+            one(worker("1.6.1", "--distributed-executor-backend", "mp", engine="vllm")),
+            spread("1.6.1", RAY, multinode=None),
+        ],
+    ),
+    ("DYN321", "warning", "Worker", spread("1.6.1", RAY), [spread("1.6.1", {RAY_KEY: "mp"}), spread("1.2.1", RAY)]),
+    (
+        "DYN322",
+        "warning",
+        "Worker",
+        one(worker("1.3.0-cuda12"), frontend("1.3.0")),
+        [one(worker("1.2.1-cuda12"), frontend("1.2.1")), one(worker("1.3.0-cuda13"), frontend("1.3.0"))],
+    ),
+    (
+        "DYN414",
+        "warning",
+        "Worker",
+        runs("python3", "-m", "$(MODULE)"),
+        [
+            runs("python3", "-m", "dynamo.vllm", "$(FLAG)"),
+            runs("sh", "-c", 'python3 -m dynamo.vllm --model "$MODEL"'),
+        ],
+    ),
+    (
+        "DYN414",
+        "warning",
+        "Worker",
+        runs("sh", "-c", 'run() { python3 -m dynamo.vllm "$@"; }; run --model m'),
+        [runs("sh", "-c", "run() { python3 -m dynamo.vllm --model m; }; run")],
+    ),
+    ("DYN414", "info", "Worker", runs("sh", "-c", "python3 -m dynamo.vllm $MORE"), []),
     ("DYN404", "warning", "Worker", init("runtime"), [init("warm-up"), init("runtime", restartPolicy="Always")]),
 ]
 
@@ -637,3 +690,11 @@ def test_shared_memory_switched_off_in_the_older_version_is_found_too() -> None:
     assert (finding.rule, finding.component) == ("DYN408", "Worker")
     assert finding.location is not None
     assert yaml.safe_dump(made, sort_keys=False).splitlines()[finding.location.line - 1].strip() == "disabled: true"
+
+
+def test_a_command_line_nobody_can_see_leaves_the_verdict_open() -> None:
+    """What hides the whole command line is undecided until somebody says why it may; a hidden argument is not."""
+    assert report(*runs("/opt/start.sh")).exit_code("error") == ExitCode.UNDECIDED
+    assert report(*runs("sh", "-c", "python3 -m dynamo.vllm $MORE")).exit_code("error") == ExitCode.OK
+    (ignore,) = of_options(["DYN414=start.sh is checked where it is built"])
+    assert report(*runs("/opt/start.sh"), ignores=(ignore,)).exit_code("error") == ExitCode.OK

@@ -24,12 +24,16 @@ NODE = "node-1"
 
 
 class Behaviour(Struct, frozen=True, kw_only=True):
-    """What a Pod does. `after` is seconds of running before it is ready; `restarts` are crashes so far."""
+    """What a Pod does. `after` is seconds of running before it is ready; `restarts` are crashes so far.
+
+    `waiting` is why its containers wait and do not run, as `ImagePullBackOff`.
+    """
 
     scheduled: bool = True
     ready: bool = True
     after: float = 0.0
     crashing: bool = False
+    waiting: str = ""
     restarts: int = 0
     ends: bool = True
 
@@ -38,11 +42,14 @@ READY = Behaviour()
 NEVER_READY = Behaviour(ready=False)
 UNSCHEDULABLE = Behaviour(scheduled=False, ready=False)
 CRASHING = Behaviour(ready=False, crashing=True, restarts=5)
+UNPULLABLE = Behaviour(ready=False, waiting="ImagePullBackOff")
 HANGING = Behaviour(ends=False)
 
 
 class Kubelet:
     """`async with Kubelet(client, namespace) as kubelet`: Pods are ready, unless `kubelet.let` says otherwise."""
+
+    node = NODE
 
     def __init__(self, client: Client, namespace: str = "", default: Behaviour = READY) -> None:
         self._client = client
@@ -117,7 +124,7 @@ class Kubelet:
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"name": key.name, "namespace": key.namespace, "uid": uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": self.node},
         }
         await self._client.create(POD, binding, subresource="binding")
 
@@ -128,17 +135,26 @@ def _shows(pod: Json, behaviour: Behaviour, *, ready: bool) -> bool:
     conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
     restarts = [each["restartCount"] for each in status.get("containerStatuses") or ()]
     return (
-        status.get("phase") == "Running"
+        status.get("phase") == _phase(behaviour)
         and conditions.get("Ready") == str(ready)
         and all(count == behaviour.restarts for count in restarts)
     )
 
 
+def now_text() -> str:
+    """The time as the API writes it."""
+    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _phase(behaviour: Behaviour) -> str:
+    return "Pending" if behaviour.waiting else "Running"
+
+
 def _status(pod: Json, behaviour: Behaviour, *, ready: bool) -> Json:
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = now_text()
     kinds = {"PodScheduled": True, "Initialized": True, "ContainersReady": ready, "Ready": ready}
     return {
-        "phase": "Running",
+        "phase": _phase(behaviour),
         "hostIP": "192.0.2.1",
         "podIP": "192.0.2.2",
         "podIPs": [{"ip": "192.0.2.2"}],
@@ -155,6 +171,8 @@ def _status(pod: Json, behaviour: Behaviour, *, ready: bool) -> Json:
 def _container(container: Json, behaviour: Behaviour, now: str, *, ready: bool) -> Json:
     state: dict[str, Any] = {"running": {"startedAt": now}}
     last: dict[str, Any] = {}
+    if behaviour.waiting:
+        state = {"waiting": {"reason": behaviour.waiting, "message": f"cannot pull {container['image']}"}}
     if behaviour.crashing:
         state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}
         last = {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}}
@@ -163,7 +181,7 @@ def _container(container: Json, behaviour: Behaviour, now: str, *, ready: bool) 
         "image": container["image"],
         "imageID": "",
         "ready": ready,
-        "started": not behaviour.crashing,
+        "started": not (behaviour.crashing or behaviour.waiting),
         "restartCount": behaviour.restarts,
         "state": state,
         "lastState": last,

@@ -14,7 +14,6 @@ from answers import answer
 
 from stator.cli.matrix import exit_code
 from stator.errors import InvalidInputError
-from stator.local.state import Transition
 from stator.matrix.campaign import carry_on
 from stator.matrix.canary import Contract
 from stator.matrix.cells import Cell, Pair, Variant, plan_cells
@@ -30,6 +29,7 @@ from stator.matrix.results import (
     LogTail,
     MachineFacts,
     MatrixRun,
+    Moment,
     PodTimeline,
     blame,
     read,
@@ -80,7 +80,7 @@ def failed(cell: Cell, *names: str, **more: Any) -> CellResult:
                 component="Worker",
                 version="1.5.1",
                 restarts=1,
-                transitions=(Transition(0, 0, False, "Starting"), Transition(2, 2, True, "")),  # noqa: FBT003
+                transitions=(Moment(0, False, "Starting"), Moment(2, True, "")),  # noqa: FBT003
             ),
         ),
         logs=(LogTail(pod="worker-0", container="main", lines=("\x1b[31mfatal\x1b[0m <b>",)),),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
+from typing import Any
 
 import pytest
 import yaml
@@ -16,7 +18,7 @@ from rendered import named_env, object_of, pod_of, provenance_of, render
 from stator.errors import InvalidInputError
 from stator.local.kubelet.expansion import expand
 from stator.model import read_command_line
-from stator.render import Manifest
+from stator.render import Manifest, RenderOptions
 from stator.render.backends.injection import Argv, NoPlaceError, with_flags
 from stator.versions import Version
 
@@ -152,7 +154,7 @@ def test_elastic_experts_form_a_ray_cluster() -> None:
 @pytest.mark.parametrize(
     ("args", "gpus", "why"),
     [
-        (("-m", "dynamo.vllm", "-tp", "8"), 0, "no GPU limit"),
+        (("-m", "dynamo.vllm", "-tp", "8"), 0, "no nvidia.com/gpu limit"),
         (("-m", "dynamo.vllm", "-tp", "$(TP)"), 4, '--tensor-parallel-size is "$(TP)"'),
     ],
 )
@@ -203,6 +205,32 @@ def test_a_worker_of_a_leaderworkerset_is_named_after_its_leader() -> None:
     address = {"LWS_LEADER_ADDRESS": "g-dec-0.g-dec.ns"}
     echoed = subprocess.run(["sh", "-c", f"echo {host.rstrip(';')}"], env=address, capture_output=True, check=True)
     assert echoed.stdout.decode().strip() == "g-dec-0-1.g-dec.ns"
+
+
+@pytest.mark.parametrize("framework", ["sglang", "vllm", "trtllm"])
+@pytest.mark.parametrize("provider", [RenderOptions(), RenderOptions(provider="grove")])
+def test_no_node_count_is_too_much_to_render(framework: str, provider: RenderOptions) -> None:
+    """The largest count a graph may hold costs no more than two; where every node has to be named, it is said."""
+    manifest = render(multinode("-m", f"dynamo.{framework}", "-tp", "8", gpus=4, nodes=2**31 - 1), provider)
+    [pod] = [pod for pod in manifest.components[0].pods if pod.role == "worker"]
+    assert pod.count == 2**31 - 2
+    too_long = [note for note in missing(manifest) if "2147483647 hosts" in note]
+    assert len(too_long) == (framework == "trtllm")
+
+
+def test_a_launch_that_is_longer_than_an_argument_may_be_is_said() -> None:
+    """Linux takes 128 KiB for one argument: hosts beyond that are not written into a command that cannot start."""
+    assert argv_in(lws("-m", "dynamo.trtllm", gpus=4, nodes=1000), "leader")[0] == ["/bin/sh", "-c"]
+    manifest = lws("-m", "dynamo.trtllm", gpus=4, nodes=1500)
+    assert argv_in(manifest, "leader") == (["python3"], ["-m", "dynamo.trtllm"])
+    assert any("1500 hosts" in note for note in missing(manifest))
+
+
+@pytest.mark.parametrize("spelling", ["8", 8, "8000m", "8e0", "+8", "0.008k"])
+def test_every_spelling_of_a_gpu_count_counts(spelling: Any) -> None:
+    """A quantity may be written in many ways; the layout of an engine follows from the number."""
+    text = multinode("-m", "dynamo.vllm", "-tp", "16", gpus=1).replace("'1'", json.dumps(spelling))
+    assert "--nnodes" in argv_in(render(text), "leader")[1]
 
 
 def test_roles_with_templates_of_their_own() -> None:
@@ -296,6 +324,41 @@ def test_flags_in_a_script_are_seen_by_the_module(before: str, flag: list[str]) 
     made = with_flags(Argv(("sh", "-c"), (script,)), "sglang", ("--nnodes", "2"))
     [run] = read_command_line(made.command, made.args).invocations
     assert run.argv == ("--nnodes", "2", *flag)
+
+
+@pytest.mark.parametrize("name", ['"dynamo.sglang"', "'dynamo.sglang'", "\\\n  dynamo.sglang"])
+def test_a_quoted_module_name_is_a_place(name: str) -> None:
+    """Quotes around the module's name, or a line break before it, hide nothing."""
+    made = with_flags(Argv(("sh", "-c"), (f"python3 -m {name} --a",)), "sglang", ("--nnodes", "2"))
+    [run] = read_command_line(made.command, made.args).invocations
+    assert run.argv == ("--nnodes", "2", "--a")
+
+
+@settings(max_examples=60)
+@given(rest=WORDS, needs_shell=st.booleans())
+def test_a_script_that_runs_its_parameters_hands_the_flags_on(rest: list[str], *, needs_shell: bool) -> None:
+    """`exec "$@"` runs what stands behind the script, so that is where flags go; a rank is computed around it."""
+    argv = Argv(("sh", "-c", 'exec "$@"', "--"), ("python3", "-m", "dynamo.sglang", *rest))
+    rank = "$((1 + 1))" if needs_shell else "2"
+    made = with_flags(argv, "sglang", ("--node-rank", rank), needs_shell=needs_shell)
+    words = [*made.words]
+    at = next(index for index, word in enumerate(words) if "python3" in word)
+    if needs_shell:
+        words[at] = words[at].replace("python3", "printf '%s\\0' python3", 1)
+    else:
+        words[at:at] = ["printf", "%s\\0"]
+    ran = subprocess.run(words, capture_output=True, check=True).stdout.decode()
+    assert ran.split("\0")[:-1] == ["python3", "-m", "dynamo.sglang", *rest, "--node-rank", "2"]
+
+
+def test_flags_that_only_one_of_several_runs_gets_are_said() -> None:
+    """A script that starts the engine in two ways is not half changed in silence."""
+    script = "if true; then python3 -m dynamo.sglang --a; else python3 -m dynamo.sglang --b; fi"
+    manifest = lws(script, command=("sh", "-c"))
+    assert argv_in(manifest, "worker")[1][0].count("--nnodes") == 1
+    [why] = missing(manifest)
+    assert "the first of 2 runs of `-m dynamo.sglang` only" in why
+    assert missing(lws("echo -m dynamo.sglang; python3 -m dynamo.sglang", command=("sh", "-c"))) == []
 
 
 def test_a_module_hidden_in_a_script_has_no_place() -> None:

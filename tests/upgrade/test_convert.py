@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 
 from stator.errors import InvalidInputError
 from stator.model import load
-from stator.model.conversion import to_alpha, to_beta
+from stator.model.conversion import converted as in_version
 from stator.model.parse import parse
 from stator.upgrade.convert import Conversion, convert
 
@@ -150,7 +150,7 @@ spec:
 
 def test_what_is_kept_or_dropped_is_named_with_its_line() -> None:
     """Fields that only an annotation holds, and dead ones, are reported; nothing goes silently."""
-    [graph] = converted(WRITTEN).graphs
+    [graph] = converted(WRITTEN).objects
     assert {(note.what, note.field, str(note.position)) for note in graph.notes} == {
         ("kept", "spec.services.Worker.ingress", "-:13"),
         ("kept", "spec.services.Worker.labels", "-:14"),
@@ -180,7 +180,52 @@ def test_other_documents_stay_as_they_are_written() -> None:
     beta = "---\n" + (EXAMPLES / "chat.yaml").read_text()
     result = converted(WRITTEN + other + beta)
     assert result.text.endswith(other + beta)
-    assert [graph.changed for graph in result.graphs] == [True, False]
+    assert [graph.changed for graph in result.objects] == [True, False]
+
+
+ADAPTER = """\
+---
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeploymentScalingAdapter
+metadata: {name: g-worker}
+spec:
+  replicas: 2  # for now
+  dgdRef:
+    # Of the graph above.
+    name: g
+    serviceName: Worker  # capital
+"""
+
+
+def test_the_scaling_adapter_beside_a_graph_goes_with_it() -> None:
+    """An adapter calls the component it scales by another name; nothing else of it changes, and back is the same."""
+    result = converted(WRITTEN + ADAPTER)
+    assert result.text.endswith(ADAPTER.replace("v1alpha1", "v1beta1").replace("serviceName", "componentName"))
+    assert [(item.ref, item.proof) for item in result.objects] == [
+        ("DynamoGraphDeployment/default/g", "objects"),
+        ("DynamoGraphDeploymentScalingAdapter/default/g-worker", "values"),
+    ]
+    assert converted(result.text, "v1alpha1").text.endswith(ADAPTER)
+    assert [item.changed for item in converted(ADAPTER, "v1alpha1").objects] == [False]
+
+
+def test_an_adapter_that_scales_nothing_is_refused_at_its_line() -> None:
+    """An adapter without the part it scales is no adapter in either version."""
+    with pytest.raises(InvalidInputError, match=r"-:7: spec\.dgdRef\.serviceName: is required"):
+        converted(ADAPTER.replace("    serviceName: Worker  # capital\n", ""))
+
+
+def test_a_status_is_said_in_the_other_version_too() -> None:
+    """A graph as a cluster prints it keeps its report under the names of the new version."""
+    status = """\
+status:
+  state: successful
+  services:
+    Worker: {componentKind: Deployment, componentName: a, componentNames: [a], replicas: 1, updatedReplicas: 1}
+"""
+    new = yaml.safe_load(converted(WRITTEN.replace("# The end.\n", status)).text)
+    part = {"componentKind": "Deployment", "componentNames": ["a"], "replicas": 1, "updatedReplicas": 1}
+    assert new["status"] == {"state": "successful", "components": {"Worker": part}}
 
 
 def test_a_type_that_v1beta1_does_not_know_is_refused() -> None:
@@ -203,7 +248,7 @@ def test_the_text_has_the_converted_value(document: dict[str, Any]) -> None:
     for style in (None, False):
         text = yaml.safe_dump(document, default_flow_style=style, sort_keys=False)
         result = converted(text, reversible=True).text
-        assert parse("", result.encode())[0][0].value == to_beta(document)
+        assert parse("", result.encode())[0][0].value == in_version(document, "v1beta1")
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -212,5 +257,11 @@ def test_the_text_has_the_value_converted_down(document: dict[str, Any]) -> None
     """The same for v1beta1 files on their way to v1alpha1."""
     text = yaml.safe_dump(document, sort_keys=False)
     result = converted(text, "v1alpha1").text
-    assert parse("", result.encode())[0][0].value == to_alpha(document)
+    assert parse("", result.encode())[0][0].value == in_version(document, "v1alpha1")
     assert load(["-"], stdin=io.StringIO(result)).graphs
+
+
+def test_a_text_that_loads_converts() -> None:
+    """What is read for comments is read like the rest: a tab inside a plain text is no reason to stop."""
+    text = WRITTEN.replace("dynamoTag: old", "dynamoTag: o\tld  # kept")
+    assert "# kept" in converted(text).text

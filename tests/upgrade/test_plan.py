@@ -158,3 +158,25 @@ def run(*arguments: str, text: str = PAIR) -> Result:
 def test_exit_codes(text: str, version: str, code: Any) -> None:
     """0 for a plan to follow, 1 for one with a stop, 3 for one that cannot be decided."""
     assert run("--set", f"worker={version}", text=text).return_value == code
+
+
+def test_a_step_says_which_defaults_it_crosses() -> None:
+    """What changes without an edit is told at the step that changes it, and stops nothing."""
+    result = planned(at(PAIR, "1.4.2", "1.4.2"), operator="1.6.1", frontend="1.5.1", worker="1.5.1", encoder="1.5.1")
+    said = {(step.kind, check.name): check.state for step in result.steps for check in step.checks}
+    assert said["workers", "DYN504"] == "ok"
+    assert ("frontends", "DYN504") not in said
+    assert "note DYN504: Worker: from 1.4.2 to 1.5.1 active health checks become the default" in plan_text(result)
+
+
+def test_a_mix_between_two_steps_decides_their_order() -> None:
+    """Embedding workers that answer in base64 wait for a frontend that reads it; going down, they go first."""
+    text = at(PAIR, "1.2.1", "1.2.1").replace("--model-path", "--embedding-worker, --model-path")
+    assert "--embedding-worker" in text
+    up = planned(text, operator="1.3.1", frontend="1.3.1", worker="1.3.1", encoder="1.3.1")
+    assert kinds(up) == ["frontends", "workers"]
+    assert "DYN204" not in {check.name for step in up.steps for check in step.checks}
+    newer = text.replace(":1.2.1", ":1.3.1")
+    down = planned(newer, operator="1.3.1", frontend="1.2.1", worker="1.2.1", encoder="1.2.1")
+    assert kinds(down) == ["workers", "frontends"]
+    assert "DYN204" not in {check.name for step in down.steps for check in step.checks}

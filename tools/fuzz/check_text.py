@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 
 import atheris
+from corpus import fill
 
 with atheris.instrument_imports(include=["stator"]):
     from stator.check import CheckOptions, check, read
     from stator.check.formats import FORMATS, write
     from stator.errors import StatorError
-
-ROOT = Path(__file__).parents[2]
 
 
 def one(data: bytes) -> None:
@@ -31,17 +29,7 @@ def one(data: bytes) -> None:
         write(name, report, "error")
 
 
-def main() -> None:
-    """Fill an empty corpus, and go."""
-    for argument in sys.argv[1:]:
-        directory = Path(argument)
-        if not argument.startswith("-") and directory.is_dir() and not any(directory.iterdir()):
-            for index, path in enumerate(sorted([*ROOT.glob("examples/*.yaml"), *ROOT.glob("tests/**/*.yaml")])):
-                if path.stat().st_size < 20_000:
-                    (directory / f"{index}.yaml").write_bytes(path.read_bytes())
+if __name__ == "__main__":
+    fill(sys.argv[1:])
     atheris.Setup(sys.argv, one)
     atheris.Fuzz()
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ _WATTS: tuple[tuple[re.Pattern[str], int, int], ...] = (
     (re.compile(r"\bL40S\b"), 100, 350),
     (re.compile(r"\bL4\b"), 40, 72),
 )
-_RAY_FLAGS = ("--data-parallel-backend", "--distributed-executor-backend")
+_RAY_FLAGS = ("--data-parallel-backend", "-dpb", "--distributed-executor-backend")
 _ELASTIC_FLAG = "--enable-elastic-ep"
 
 

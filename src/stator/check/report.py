@@ -48,7 +48,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def undecided(self) -> bool:
         """Whether something could not be checked to its end."""
-        return bool(self.problems or self.unread or self.unchecked or self.unresolved)
+        hidden = any(finding.undecided for finding in self.findings)
+        return hidden or bool(self.problems or self.unread or self.unchecked or self.unresolved)
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
         """1 for findings of at least this severity, else 3 for anything undecided, else 0."""

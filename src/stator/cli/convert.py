@@ -16,6 +16,7 @@ from stator.upgrade.convert import convert as convert_file
 _PROOFS = {
     "objects": "renders to the same objects",
     "model": "means the same field by field (it cannot be rendered yet, so no objects were compared)",
+    "values": "converts back to the same values",
 }
 
 
@@ -26,7 +27,7 @@ _PROOFS = {
 @click.option("--reversible", is_flag=True, help="Keep spelling too, so that the way back gives the same values.")
 @click.option("--in-place", is_flag=True, help="Write FILE anew instead of printing.")
 def convert(*, file: str, to: str, namespace: str | None, reversible: bool, in_place: bool) -> None:
-    """Convert the graphs in FILE (or - for standard input) to another API version.
+    """Convert the graphs and scaling adapters in FILE (or - for standard input) to another API version.
 
     Comments, order and spelling stay where they can. The result is loaded and rendered again: it must give the same
     objects and the same worker hash, or nothing is written. What the new version can only hold in an annotation is
@@ -54,14 +55,14 @@ def _read(file: str, *, in_place: bool) -> Source:
 
 
 def _report(result: Conversion, to: str) -> None:
-    for graph in result.graphs:
-        if not graph.changed:
-            click.echo(f"{graph.graph}: already {to}, left as it is", err=True)
+    for item in result.objects:
+        if not item.changed:
+            click.echo(f"{item.ref}: already {to}, left as it is", err=True)
             continue
-        for note in graph.notes:
+        for note in item.notes:
             where = "kept in an annotation only" if note.what == "kept" else "dropped, no API version knows it"
             click.echo(f"{note.position}: {note.field}: {where}", err=True)
-        generation = f", worker hash {graph.generation}" if graph.generation else ""
-        click.echo(f"{graph.graph}: {to}, {_PROOFS[graph.proof]}{generation}", err=True)
-    if not result.graphs:
-        click.echo("no graphs to convert", err=True)
+        generation = f", worker hash {item.generation}" if item.generation else ""
+        click.echo(f"{item.ref}: {to}, {_PROOFS[item.proof]}{generation}", err=True)
+    if not result.objects:
+        click.echo("nothing to convert", err=True)

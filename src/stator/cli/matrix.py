@@ -1,4 +1,4 @@
-"""`stator matrix`: every pair of releases, run for real on this machine."""
+"""`stator matrix`: every pair of releases, run for real on this machine or through an operator in a cluster."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from stator.cli import matrix_view, options
 from stator.cli.interrupts import as_interrupt
 from stator.cli.report import required_graphs
 from stator.errors import ExitCode
-from stator.local.config import load_config
+from stator.local.config import LocalConfig, load_config
 from stator.local.preparation import Preparation
 from stator.local.runtimes import default_cache
 from stator.local.state import StateDirectory
-from stator.matrix.campaign import Conduct, Wanted, carry_on, conduct, make_runtimes, plan_run, sole_run
+from stator.matrix.campaign import (
+    Conduct,
+    Wanted,
+    carry_on,
+    check_runnable,
+    conduct,
+    make_runtimes,
+    plan_run,
+    sole_run,
+)
 from stator.matrix.cells import Canary
+from stator.matrix.cluster.opening import in_cluster
 from stator.matrix.releases import load_releases
 from stator.matrix.reports.grid import grids
 from stator.matrix.reports.html import to_html
@@ -28,6 +38,8 @@ from stator.matrix.reports.junit import to_junit
 from stator.matrix.reports.markdown import to_markdown
 from stator.matrix.reports.text import to_text
 from stator.matrix.results import MatrixRun, read
+from stator.matrix.running.cell import Rig
+from stator.matrix.running.place import ThisMachine
 from stator.matrix.scenarios import read_scenarios
 from stator.model.load import load
 from stator.render import RenderOptions
@@ -51,6 +63,7 @@ _WRITERS: Mapping[str, Callable[[MatrixRun], str]] = {
 @options.sources
 @options.namespace
 @options.operator
+@options.cluster
 @click.option("--baseline", metavar="VERSION", help="Newest release: X.Y is its selected patch. [default: the newest]")
 @click.option("--window", type=click.IntRange(min=0), default=2, show_default=True, help="Minor lines before it.")
 @click.option("--all-pairs", is_flag=True, help="Older releases with each other too, not only with the baseline.")
@@ -59,7 +72,9 @@ _WRITERS: Mapping[str, Callable[[MatrixRun], str]] = {
 @click.option("--repairs", type=click.Choice(list(_REPAIRS)), default="on", show_default=True)
 @click.option("--engine", type=click.Choice(["mocker"]), help="Put the mocker in the place of GPU engines.")
 @click.option("--config", type=click.Path(path_type=Path), help="stator.toml to use, else the one beside SOURCES.")
-@click.option("--jobs", type=click.IntRange(min=1), help="At most so many cells at once. [default: one per CPU]")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Cells at once, at most. [default: one per CPU; with --cluster 1]"
+)
 @click.option("--timeout", type=click.FloatRange(min=1), default=300, show_default=True, help="Seconds until Ready.")
 @click.option("--results", type=click.Path(path_type=Path), help="File that grows by each cell, and holds the JSON.")
 @click.option("--resume", is_flag=True, help="Go on with the run in the results file: only cells without a result.")
@@ -76,20 +91,24 @@ def matrix(**given: Any) -> int:
 
     Same-version pairs run first, so that a failure of a mixed pair can be put down to the mix. A cell that was not run
     is no evidence, never a pass. Exit code 1 if a cell failed (one that goes without a repair it needs has to), 3 if
-    one gave no evidence.
+    one gave no evidence. With --cluster each cell is a namespace in which the operator that is there runs the graph.
     """
     state = StateDirectory(StateDirectory.default().path / "matrix")
     results = given["results"] or state.path / "results.json"
+    if given["cluster"]:
+        _refuse_local(given)
     how = Preparation(
         render=RenderOptions(operator=options.parse_operator(given["operator"])),
-        config=load_config(given["config"], given["sources"]),
+        config=LocalConfig() if given["cluster"] else load_config(given["config"], given["sources"]),
         state=state,
         cache=default_cache(),
         mocker=given["engine"] == "mocker",
         offline=given["offline"],
     )
     wanted = _wanted(given, how)
-    run = plan_run(wanted, how)
+    run = plan_run(wanted, how.render, mocker=how.mocker, cluster=given["cluster"])
+    if not given["cluster"]:
+        check_runnable(run, wanted, how)
     if given["only_plan"]:
         click.echo(matrix_view.plan_text(run), nl=False)
         return ExitCode.OK
@@ -119,24 +138,38 @@ def _wanted(given: Mapping[str, Any], how: Preparation) -> Wanted:
     )
 
 
+def _refuse_local(given: Mapping[str, Any]) -> None:
+    """What is about this machine means nothing in a cluster."""
+    if wrong := [f"--{name}" for name in ("engine", "config", "offline") if given[name]]:
+        raise click.UsageError(f"{', '.join(wrong)}: for graphs on this machine, not with --cluster")
+
+
 def _run(run: MatrixRun, wanted: Wanted, how: Preparation, given: Mapping[str, Any], results: Path) -> MatrixRun:
     if given["resume"] or given["failed"]:
         run = carry_on(run, results)
-    missing = make_runtimes(
-        wanted, run.to_do(failed=given["failed"]), how, progress=lambda line: click.echo(f"  {line}", err=True)
-    )
-    conduct_ = Conduct(
-        results=results,
-        timeout=given["timeout"],
-        jobs=given["jobs"] or os.cpu_count() or 1,
-        failed=given["failed"],
-    )
+    cells = run.to_do(failed=given["failed"])
+    jobs = given["jobs"] or (1 if given["cluster"] else os.cpu_count() or 1)
+    conduct_ = Conduct(results=results, jobs=jobs, failed=given["failed"])
+    left: list[str] = []
     try:
+        if given["cluster"]:
+            where = (given["kubeconfig"], given["context"])
+            with in_cluster(run, wanted, how, where, timeout=given["timeout"], progress=_progress) as (run, place):
+                left = place.left
+                with _watched(run, conduct_) as watcher:
+                    return conduct(run, wanted, place, conduct_, watcher, {})
+        missing = make_runtimes(wanted, cells, how, progress=_progress)
         with _watched(run, conduct_) as watcher:
-            return conduct(run, wanted, how, conduct_, watcher, missing)
+            here = ThisMachine(Rig(how, timeout=given["timeout"]))
+            return conduct(run, wanted, here, conduct_, watcher, missing)
     except KeyboardInterrupt:
-        click.echo(f"interrupted; nothing runs any more. Go on with --resume (results in {results})", err=True)
+        ended = f"these namespaces could not be removed: {', '.join(left)}" if left else "nothing runs any more"
+        click.echo(f"interrupted; {ended}. Go on with --resume (results in {results})", err=True)
         raise
+
+
+def _progress(line: str) -> None:
+    click.echo(f"  {line}", err=True)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from stator.compat.edits import Edit, InsertEnv
 from stator.compat.facts import ContainerFacts, FleetFacts, GraphFacts, MoveFacts
@@ -19,6 +20,7 @@ from stator.compat.predicates import (
 from stator.compat.rule import SEVERITIES, Rule, Scope
 from stator.compat.rule import rules as all_rules
 from stator.errors import Position
+from stator.versions import Version
 
 _AT_MOST: dict[Certainty, Severity] = {"certain": "error", "possible": "warning", "remote": "info"}
 
@@ -32,9 +34,8 @@ def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repa
     findings: list[Finding] = []
     repairs: list[Repair] = []
     said: set[tuple[str, Position | None]] = set()
-    for rule in _of("container", rules):
-        if not rule.covers(facts.backend, facts.component_type, facts.version.core):
-            continue
+    kind = (facts.backend, facts.component_type, facts.version.core)
+    for rule in _covering(*kind) if rules is None else _those_covering(rules, *kind):
         for outcome in CONTAINER_PREDICATES[rule.predicate](facts, rule):
             repaired = repair and bool(outcome.repairs)
             finding = _of_container(facts, rule, outcome, repaired=repaired)
@@ -82,6 +83,16 @@ def evaluate_platform(facts: PlatformFacts, *, rules: Sequence[Rule] | None = No
     )
 
 
+@lru_cache(512)
+def _covering(backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
+    """All rules for such a container: there are few kinds of them, and many rules."""
+    return _those_covering(all_rules(), backend, role, release)
+
+
+def _those_covering(rules: Sequence[Rule], backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
+    return tuple(rule for rule in _of("container", rules) if rule.covers(backend, role, release))
+
+
 def _of(scope: Scope, rules: Sequence[Rule] | None) -> Iterable[Rule]:
     return (rule for rule in (all_rules() if rules is None else rules) if rule.scope == scope)
 
@@ -102,6 +113,7 @@ def _of_container(facts: ContainerFacts, rule: Rule, outcome: Outcome, *, repair
         repair=words.repair if repaired else "",
         edit=outcome.edit or _by_hand(outcome.repairs),
         safe=words.safe,
+        undecided=words.undecided,
     )
 
 
@@ -133,6 +145,7 @@ def _stated(rule: Rule, outcome: Outcome, ref: str, location: Position | None) -
         fix=words.fix,
         edit=outcome.edit,
         safe=words.safe,
+        undecided=words.undecided,
     )
 
 

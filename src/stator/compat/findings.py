@@ -17,7 +17,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     `rule` is the id (`DYN101`), `object` is `Kind/namespace/name`, `versions` maps a role (`runtime`, `operator`)
     to the version text the statement is about. `repair` says what was changed because of it, if anything was.
-    `edit` would mend the manifest at `location`; a `safe` one changes nothing that works today.
+    `edit` would mend the manifest at `location`; a `safe` one changes nothing that works today. With `undecided` the
+    rules could not see what they judge.
     """
 
     rule: str
@@ -32,6 +33,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     repair: str = ""
     edit: Edit | None = None
     safe: bool = False
+    undecided: bool = False
 
 
 class AddEnv(msgspec.Struct, frozen=True, kw_only=True, tag="add-env"):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.compat.rule import Rule, Scope
+from stator.compat.rule import Rule, Scope, Wording
 
+_IGNORING = (
+    'To live with it, say why: `stator.dev/ignore: "{}=REASON"` among the annotations of the object, or '
+    "[in other ways](../check.md#living-with-a-finding)."
+)
 _SCOPES: dict[Scope, str] = {
     "container": "each main container",
     "graph": "a graph as a whole",
@@ -30,12 +34,11 @@ def rule_page(rule: Rule) -> str:
         rule.title + ".",
         _table(("", ""), facts),
         rule.page.strip(),
-        "## Findings",
+        "## Findings, and what to do",
         "The severity is that of a certain finding nobody repairs; a repaired one is an info.",
-        _table(
-            ("finding", "severity", "says"),
-            [(f"`{key}`", w.severity, w.message) for key, w in rule.outcomes.items()],
-        ),
+        "\n".join(line for key, words in rule.outcomes.items() for line in _finding(key, words)),
+        *_replacements(rule),
+        _IGNORING.format(rule.id),
         "## Evidence",
         _table(
             ("releases", "grade", "how", "seen", "date"),
@@ -45,6 +48,25 @@ def rule_page(rule: Rule) -> str:
         "\n".join(f"* <{reference}>" for reference in rule.references),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _finding(key: str, words: Wording) -> list[str]:
+    """What an outcome says, and what mends it; `$words` stand for what was found."""
+    lines = [f"* `{key}` ({words.severity}): {words.message}", f"  * do: {words.remedy}"]
+    if words.fix:
+        lines.append(f"  * write: `{words.fix}`")
+    if words.repair:
+        lines.append(f"  * repaired: {words.repair}")
+    if words.safe:
+        lines.append("  * `stator check --fix` does it where the place in the file allows")
+    return lines
+
+
+def _replacements(rule: Rule) -> list[str]:
+    """What to write for each option, variable, module or field, where the rule holds such a table."""
+    tables = [rule.looks_for.get(name) for name in ("flags", "variables", "modules", "fields")]
+    rows = [(f"`{old}`", new) for table in tables if isinstance(table, dict) for old, new in table.items()]
+    return ["What `$instead` is:", _table(("for", "do"), rows)] if rows else []
 
 
 def index_page(rules: Sequence[Rule]) -> str:

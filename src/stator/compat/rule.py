@@ -29,7 +29,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     `severity` is that of a certain outcome nobody repairs. `fix` is the piece of manifest that mends it, `repair`
     says what a repair changes and is there for exactly the outcomes that have one. `safe` says that an edit of this
     outcome changes nothing that works today: what is there is refused, keeps the container from starting, or has no
-    effect before and after.
+    effect before and after. `undecided` says that the rules could not see what they judge.
     """
 
     severity: Severity
@@ -38,13 +38,14 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     fix: str = ""
     repair: str = ""
     safe: bool = False
+    undecided: bool = False
 
     def filled(self, **values: str) -> Wording:
         """The same texts with every placeholder filled. Raises KeyError for one that has no value."""
         fill = {
             name: Template(getattr(self, name)).substitute(values) for name in ("message", "remedy", "fix", "repair")
         }
-        return Wording(severity=self.severity, safe=self.safe, **fill)
+        return msgspec.structs.replace(self, **fill)
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

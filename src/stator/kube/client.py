@@ -18,8 +18,16 @@ import msgspec
 from msgspec import Struct
 from yarl import URL
 
-from stator.kube.errors import TOO_MANY_REQUESTS, ApiError, Request, UnauthorizedError, UnreachableError, from_status
-from stator.kube.resources import Json, Kind, key_of
+from stator.kube.errors import (
+    TOO_MANY_REQUESTS,
+    UNAUTHORIZED,
+    ApiError,
+    Request,
+    UnauthorizedError,
+    UnreachableError,
+    from_status,
+)
+from stator.kube.resources import POD, Json, Kind, key_of
 
 FIELD_MANAGER = "stator"
 PAGE = 500
@@ -165,7 +173,7 @@ class Client:
             async for line in _lines(response):
                 yield _event(call.request, line)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnreachableError(call.request, _reason(error)) from error
+            raise UnreachableError(call.request, reason_of(error)) from error
         finally:
             response.close()
 
@@ -241,12 +249,51 @@ class Client:
         """The `Scale` after setting its replicas, as `kubectl scale` and a HorizontalPodAutoscaler do."""
         return await self.patch(kind, name, namespace, {"spec": {"replicas": replicas}}, subresource="scale")
 
+    async def logs(self, name: str, namespace: str, container: str, *, lines: int, previous: bool = False) -> str:
+        """The last lines of a container of a Pod, or of its run before (`previous`); bytes that are no UTF-8 replaced.
+
+        Raises `BadRequestError` for a container that has not run, and `ServerError` when its node does not answer.
+        """
+        parameters = {"container": container, "tailLines": str(lines), "previous": "true" if previous else ""}
+        call = _Call("get", "GET", POD, namespace, name, "log", parameters)
+        async with self._slots:
+            response = await self._send(call, _whole())
+            return (await _read(call.request, response)).decode("utf-8", "replace")
+
+    async def passed_on(
+        self, method: str, path: str, body: bytes, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        """The response of whoever the API server passes a path on to, whatever its status; for `proxy` alone.
+
+        Raises what aiohttp raises.
+        """
+        header = await self._credentials.header()
+        response = await self._passed_on(method, path, body, limits, header)
+        if response.status == UNAUTHORIZED and (renewed := await self._credentials.renew(header)):
+            response.close()
+            response = await self._passed_on(method, path, body, limits, renewed)
+        return response
+
+    async def _passed_on(
+        self, method: str, path: str, body: bytes, limits: aiohttp.ClientTimeout, authorization: str | None
+    ) -> aiohttp.ClientResponse:
+        headers = {"Accept": "*/*", **({"Content-Type": "application/json"} if body else {})}
+        if authorization:
+            headers["Authorization"] = authorization
+        return await self._session.request(
+            method,
+            URL(f"{self._server}{path}", encoded=True),
+            data=body or None,
+            headers=headers,
+            timeout=limits,
+            allow_redirects=False,
+        )
+
     async def _call(self, call: _Call) -> Json:
-        limits = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
         for attempt in range(RETRIES + 1):
             try:
                 async with self._slots:
-                    response = await self._send(call, limits)
+                    response = await self._send(call, _whole())
                     return await _decode(call.request, response)
             except ApiError as error:
                 asked = error.status == TOO_MANY_REQUESTS or error.status >= 500  # noqa: PLR2004 # RFC 9110, 15.6
@@ -290,7 +337,7 @@ class Client:
             async with response:
                 body = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnreachableError(call.request, _reason(error)) from error
+            raise UnreachableError(call.request, reason_of(error)) from error
         finally:
             if self._on_request:
                 self._on_request(call.verb, str(call.kind), status, clock() - start)
@@ -322,6 +369,11 @@ class _Call(NamedTuple):
         return URL(f"{server}{path}?{query}" if query else f"{server}{path}", encoded=True)
 
 
+def _whole() -> aiohttp.ClientTimeout:
+    """How long a request with one answer may take."""
+    return aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+
+
 def _encoded(body: Json | Patch) -> bytes | BytesIO:
     """The body; a large one as a file, which aiohttp sends piece by piece between other work."""
     encoded = msgspec.json.encode(body)
@@ -334,12 +386,18 @@ def _write(*, dry_run: bool, manager: str = FIELD_MANAGER) -> dict[str, str]:
 
 async def _decode(request: Request, response: aiohttp.ClientResponse) -> Json:
     try:
-        async with response:
-            body = await response.read()
-        value: Json = msgspec.json.decode(body, type=dict[str, Any])
-    except (aiohttp.ClientError, TimeoutError, OSError, msgspec.MsgspecError) as error:
-        raise UnreachableError(request, _reason(error)) from error
+        value: Json = msgspec.json.decode(await _read(request, response), type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise UnreachableError(request, reason_of(error)) from error
     return value
+
+
+async def _read(request: Request, response: aiohttp.ClientResponse) -> bytes:
+    try:
+        async with response:
+            return await response.read()
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise UnreachableError(request, reason_of(error)) from error
 
 
 def _status(body: bytes) -> Any:
@@ -384,7 +442,8 @@ def _event(request: Request, line: bytes) -> WatchEvent:
     raise UnreachableError(request, f"the watch has an event of type {decoded.type!r}")
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """What an exception of the HTTP library says, in a few words."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     return str(error) or type(error).__name__

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import structlog
 from msgspec import Struct
@@ -56,8 +57,11 @@ class Controller:
         self._informers: list[Informer] = []
 
     def follow(self, informer: Informer, mapper: Mapper | None = None) -> None:
-        """Reconcile the key of what changes there, or the keys that `mapper` finds in it. Before the informer runs."""
-        informer.subscribe(self.queue.add, mapper)
+        """Reconcile the key of what changes there, or the keys that `mapper` finds in it. Before the informer runs.
+
+        The latter are urgent: what changes was made for them, so they have begun.
+        """
+        informer.subscribe(self.queue.add if mapper is None else partial(self.queue.add, urgent=True), mapper)
         self.read(informer)
 
     def read(self, informer: Informer) -> None:

@@ -13,6 +13,7 @@ from stator.errors import ExitCode, Position, Problem, StatorError
 
 _CONFLICT_WITH = re.compile(r'conflict with "(?P<manager>.*?)"')
 NO_RESPONSE = 0
+UNAUTHORIZED = 401
 CONFLICT = 409
 TOO_MANY_REQUESTS = 429
 
@@ -157,7 +158,7 @@ _TOO_LARGE = "request is too large"
 
 _BY_STATUS: dict[int, type[ApiError]] = {
     400: BadRequestError,
-    401: UnauthorizedError,
+    UNAUTHORIZED: UnauthorizedError,
     403: ForbiddenError,
     404: NotFoundError,
     CONFLICT: ConflictError,

@@ -70,10 +70,10 @@ _ABSENT = _Absent()
 
 
 def _extract(value: Any, fields: Json) -> Any:
+    if not fields:
+        return value  # owned as a whole
     below = {path: inner for path, inner in fields.items() if path != _SELF}
     if not below:
-        if _SELF not in fields:
-            return value  # owned as a whole
         return {} if isinstance(value, dict) else [] if isinstance(value, list) else value
     if isinstance(value, dict):
         return _extract_map(value, below)
@@ -87,6 +87,9 @@ def _extract_map(value: Json, fields: Json) -> Json:
     for path, inner in fields.items():
         name = path[2:]
         if path.startswith("f:") and name in value:
+            if not inner:
+                result[name] = value[name]
+                continue
             owned = _extract(value[name], inner)
             if owned is not _ABSENT:
                 result[name] = owned

@@ -19,10 +19,10 @@ from stator.local.runtimes import RuntimeRequest, RuntimeUnavailableError, ensur
 from stator.local.state import StateDirectory
 from stator.matrix.cells import Canary, Cell, plan_cells
 from stator.matrix.results import CellResult, MachineFacts, MatrixRun, digest_of, now, read, write
-from stator.matrix.running.cell import Rig, run_cell
-from stator.matrix.running.memory import available
+from stator.matrix.running.place import Place
 from stator.matrix.running.pool import Watcher, run_all
 from stator.matrix.scenarios import MOCKER, Scenario, check_names, inventory_of, variants
+from stator.render import RenderOptions
 from stator.versions import Version
 
 
@@ -36,16 +36,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     every: bool = False
 
 
-def plan_run(wanted: Wanted, how: Preparation) -> MatrixRun:
-    """The run before its first cell.
-
-    Raises InvalidInputError with every reason why a graph of it cannot run on this machine.
-    """
+def plan_run(wanted: Wanted, options: RenderOptions, *, mocker: bool = False, cluster: bool = False) -> MatrixRun:
+    """The run before its first cell: in a `cluster`, or on this machine, where the `mocker` may stand for engines."""
     cells = plan_cells(
         [
             (
                 scenario.name,
-                variants(scenario, wanted.window, canaries=wanted.canaries, repairs=wanted.repairs, options=how.render),
+                variants(scenario, wanted.window, canaries=wanted.canaries, repairs=wanted.repairs, options=options),
             )
             for scenario in wanted.scenarios
         ],
@@ -53,14 +50,14 @@ def plan_run(wanted: Wanted, how: Preparation) -> MatrixRun:
         every=wanted.every,
     )
     check_names(cells)
-    _check_runnable(cells, {scenario.name: scenario for scenario in wanted.scenarios}, how)
     sources = [repr(scenario.graph.origin.document.value) for scenario in wanted.scenarios]
+    about = [__version__, str(options), str(mocker), *(["cluster"] if cluster else [])]
     return MatrixRun(
         stator=__version__,
-        operator=str(how.render.operator),
+        operator=str(options.operator),
         window=tuple(str(version) for version in wanted.window),
         plan=cells,
-        digest=digest_of([__version__, str(how.render), str(how.mocker), *sources, *(cell.id for cell in cells)]),
+        digest=digest_of([*about, *sources, *(cell.id for cell in cells)]),
         machine=MachineFacts(
             system=f"{platform.system()} {platform.machine()}",
             cpus=os.cpu_count() or 1,
@@ -68,13 +65,17 @@ def plan_run(wanted: Wanted, how: Preparation) -> MatrixRun:
             python=platform.python_version(),
         ),
         started_at=now(),
-        engines={scenario.name: MOCKER if how.mocker else scenario.engine for scenario in wanted.scenarios},
+        engines={scenario.name: MOCKER if mocker else scenario.engine for scenario in wanted.scenarios},
     )
 
 
-def _check_runnable(cells: Sequence[Cell], scenarios: Mapping[str, Scenario], how: Preparation) -> None:
-    """One cell of each scenario stands for all: what cannot run here cannot at any release."""
-    firsts = {cell.scenario: cell for cell in reversed(cells)}
+def check_runnable(run: MatrixRun, wanted: Wanted, how: Preparation) -> None:
+    """Raise InvalidInputError with every reason why a graph of the run cannot run on this machine.
+
+    One cell of each scenario stands for all: what cannot run here cannot at any release.
+    """
+    scenarios = {scenario.name: scenario for scenario in wanted.scenarios}
+    firsts = {cell.scenario: cell for cell in reversed(run.plan)}
     problems: list[Problem] = []
     for name, cell in firsts.items():
         try:
@@ -134,16 +135,15 @@ def carry_on(planned: MatrixRun, results: Path) -> MatrixRun:
 
 
 class Conduct(msgspec.Struct, frozen=True, kw_only=True):
-    """How to go through the cells. `results` is the file that grows; `timeout` is of a start, in seconds."""
+    """How to go through the cells. `results` is the file that grows; at most `jobs` cells run at once."""
 
     results: Path
-    timeout: float
     jobs: int
     failed: bool = False
 
 
 def conduct(
-    run: MatrixRun, wanted: Wanted, how: Preparation, conduct_: Conduct, watcher: Watcher, missing: Mapping[str, str]
+    run: MatrixRun, wanted: Wanted, place: Place, conduct_: Conduct, watcher: Watcher, missing: Mapping[str, str]
 ) -> MatrixRun:
     """Run what is to be done and return the run with its results; the file holds them after each cell.
 
@@ -155,26 +155,17 @@ def conduct(
         if cell.id in missing:
             keeper.finished(CellResult(cell=cell, outcome="no evidence", why=missing[cell.id], at=now()))
     scenarios = {scenario.name: scenario for scenario in wanted.scenarios}
-    rig = Rig(how, timeout=conduct_.timeout)
+    room = place.room(run)
     run_all(
         [cell for cell in cells if cell.id not in missing],
-        lambda cell: run_cell(scenarios[cell.scenario], cell, rig, say=lambda what: watcher.doing(cell, what)),
+        lambda cell: place.run(scenarios[cell.scenario], cell, say=lambda what: watcher.doing(cell, what)),
         watcher=keeper,
-        sizes=_sizes(run),
-        available=available(),
+        sizes=room.sizes,
+        available=room.available,
         jobs=conduct_.jobs,
-        interrupt=rig.interrupt,
+        interrupt=place.interrupt,
     )
     return keeper.finish()
-
-
-def _sizes(run: MatrixRun) -> dict[str, int]:
-    """What cells of each scenario were measured to take, in bytes."""
-    sizes: dict[str, int] = {}
-    for result in run.results.values():
-        if result.memory:
-            sizes[result.cell.scenario] = max(sizes.get(result.cell.scenario, 0), result.memory)
-    return sizes
 
 
 class _Keeper:

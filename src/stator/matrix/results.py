@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from stator.errors import InvalidInputError, Problem
-from stator.local.state import Transition, write_atomically
+from stator.local.state import write_atomically
 from stator.matrix.canary import Contract
 from stator.matrix.cells import Cell
 from stator.matrix.checks import CheckResult
@@ -27,14 +27,22 @@ Verdict = Literal["pass", "known bad", "fail", "unexpected pass", "no evidence"]
 """`known bad`: failed, as the rule says whose repair it went without. `unexpected pass`: the same, but it passed."""
 
 
+class Moment(msgspec.Struct, frozen=True):
+    """A change of a pod's readiness, in seconds since the start of the cell's graph; `reason` is empty for Ready."""
+
+    after: float
+    ready: bool
+    reason: str
+
+
 class PodTimeline(msgspec.Struct, frozen=True, kw_only=True):
-    """How a pod's readiness went: seconds are counted from the start of the cell's graph."""
+    """How a pod's readiness went."""
 
     name: str
     component: str
     version: str
     restarts: int
-    transitions: tuple[Transition, ...]
+    transitions: tuple[Moment, ...]
     message: str = ""
 
 
@@ -91,8 +99,18 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     python: str
 
 
+class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cluster it ran on: the server's release, and what the user's kubeconfig calls it."""
+
+    kubernetes: str
+    context: str
+
+
 class MatrixRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole run: what was planned, and the results so far by cell id. Times are Unix time, 0: not yet."""
+    """A whole run: what was planned, and the results so far by cell id. Times are Unix time, 0: not yet.
+
+    `machine` is where the command ran, and its cells too unless there is a `cluster`.
+    """
 
     stator: str
     operator: str
@@ -104,6 +122,7 @@ class MatrixRun(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: float = 0
     results: dict[str, CellResult] = {}
     engines: Mapping[str, str] = {}
+    cluster: ClusterFacts | None = None
     schema_version: int = SCHEMA_VERSION
 
     def result(self, cell: Cell) -> CellResult:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from stator.model import alpha, beta, status
 from stator.model.down import service_value
-from stator.model.identity import GROUP
+from stator.model.identity import ADAPTER_KIND, GROUP
 from stator.model.preserved import mapping, merge_patch, preserved, restored, with_preserved
 
 Json = dict[str, Any]
@@ -41,7 +41,7 @@ def converted(value: Mapping[str, Any], version: Literal["v1beta1", "v1alpha1"])
     if value["apiVersion"] == f"{GROUP}/{version}":
         return dict(value)
     up = version == "v1beta1"
-    if value["kind"] == "DynamoGraphDeploymentScalingAdapter":
+    if value["kind"] == ADAPTER_KIND:
         return _adapter(value, up=up)
     result = to_beta(value) if up else to_alpha(value)
     return status.to_beta(result) if up else status.to_alpha(result)

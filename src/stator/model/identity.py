@@ -11,9 +11,10 @@ from stator.model.documents import Document
 DEFAULT_NAMESPACE = "default"
 GROUP = "nvidia.com"
 GRAPH_KINDS = ("DynamoGraphDeployment", "DynamoComponentDeployment")
+ADAPTER_KIND = "DynamoGraphDeploymentScalingAdapter"
 GRAPH_VERSIONS = ("v1beta1", "v1alpha1")
 _OTHER_DYNAMO_KINDS = (
-    "DynamoGraphDeploymentScalingAdapter",
+    ADAPTER_KIND,
     "DynamoGraphDeploymentRequest",
     "DynamoModel",
     "DynamoWorkerMetadata",

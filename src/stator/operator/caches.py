@@ -6,11 +6,16 @@ only that they are there. An object of somebody else is a few words: enough to k
 Pods and ConfigMaps alone are followed by label: there are many, and large ones. Whether a ConfigMap's name is taken is
 asked before one is made. Secrets are followed by name, those of image registries that somebody named, and of them the
 registries are kept.
+
+What a pass reads can be noted, and its fingerprint taken at any time: while that is the same, another pass would read
+the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import msgspec
@@ -34,6 +39,10 @@ _WHOLE = frozenset({*kinds.OWN, kinds.POD_CLIQUE, kinds.SCALING_GROUP})
 # The index of pods by the workload they belong to.
 _WORKLOAD = "workload"
 _ENDED = ("Succeeded", "Failed")
+
+# One question to the caches: which one, and its arguments.
+Read = tuple[Any, ...]
+_notes: ContextVar[list[Read] | None] = ContextVar("notes", default=None)
 
 
 class Caches:
@@ -76,6 +85,8 @@ class Caches:
     def registries(self, namespace: str) -> dict[str, tuple[str, ...]]:
         """The pull Secrets of a namespace by registry, in the order they were named in."""
         found: dict[str, tuple[str, ...]] = {}
+        if self.pull_secrets:
+            _note("registries", namespace)
         for name, informer in self.pull_secrets.items():
             secret = informer.store.get(Key(namespace, name))
             for registry in secret["registries"] if secret else ():
@@ -84,26 +95,73 @@ class Caches:
 
     def get(self, kind: Kind, key: Key) -> Json | None:
         """An object of a kind that is kept whole."""
+        _note("entry", kind, key)
         return self.informers[kind].store.get(key)
 
     def child(self, kind: Kind, key: Key) -> Child | None:
         """An object of any kind as a child; None if it is not there, or not followed."""
+        _note("entry", kind, key)
         entry = self.informers[kind].store.entry(key) if kind in self.informers else None
         return _child(entry) if entry else None
 
-    def owned(self, uid: str, among: Iterable[Kind]) -> tuple[Child, ...]:
+    def owned(self, uid: str, among: tuple[Kind, ...]) -> tuple[Child, ...]:
         """The objects of these kinds that name an owner."""
+        _note("owned", uid, among)
         stores = (self.informers[kind].store for kind in among if kind in self.informers)
         entries = (store.entry(key) for store in stores for key in store.find_keys(OWNER, uid))
         return tuple(_child(entry) for entry in entries if entry)
 
     def whole(self, kind: Kind, uid: str) -> tuple[Json, ...]:
         """The same of one kind that is kept whole."""
-        return tuple(self.informers[kind].store.find(OWNER, uid)) if kind in self.informers else ()
+        if kind not in self.informers:
+            return ()
+        _note("owned", uid, (kind,))
+        return tuple(self.informers[kind].store.find(OWNER, uid))
 
     def has_pods(self, workload: Key) -> bool:
         """Whether pods of a workload are there, ending ones too."""
+        _note("pods", workload)
         return POD in self.informers and bool(self.informers[POD].store.find_keys(_WORKLOAD, str(workload)))
+
+    def fingerprint(self, reads: Iterable[Read]) -> int:
+        """A number that stays the same as long as these questions have the same answers (of 64 bits: a hash)."""
+        return hash(tuple(answer for read in reads for answer in self._answers(*read)))
+
+    def _answers(self, question: str, about: Any, among: Any = ()) -> Iterator[Hashable]:
+        if question == "entry":
+            yield _state(self.informers[about].store.entry(among)) if about in self.informers else None
+        elif question == "pods":
+            yield self.has_pods(about)
+        elif question == "registries":
+            for informer in self.pull_secrets.values():
+                for key in informer.store:
+                    yield _state(informer.store.entry(key)) if key.namespace == about else None
+        else:
+            for kind in among:
+                if kind in self.informers:
+                    store = self.informers[kind].store
+                    for key in store.find_keys(OWNER, about):
+                        yield key.name, _state(store.entry(key))
+
+
+@contextmanager
+def noted() -> Iterator[list[Read]]:
+    """What this task reads of caches in this context."""
+    reads: list[Read] = []
+    token = _notes.set(reads)
+    try:
+        yield reads
+    finally:
+        _notes.reset(token)
+
+
+def _note(*read: Any) -> None:
+    if (reads := _notes.get()) is not None:
+        reads.append(read)
+
+
+def _state(entry: Entry | None) -> Hashable:
+    return (entry.uid, entry.owned, entry.body) if entry else None
 
 
 def _projection(kind: Kind) -> Projection:

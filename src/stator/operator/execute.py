@@ -4,6 +4,9 @@ A pass observes, plans, and applies what differs. What a write was answered with
 the pass observes and plans again: so a status is never computed from what was there before a write. Only a pass that
 has nothing left to apply writes the status, if it differs, and tells the events of that change.
 
+What a pass that had nothing to do has read is remembered with its fingerprint. As long as that is the same, the next
+pass ends at once: planning is a pure function of what is read.
+
 What the API server refuses, and a person has to settle, becomes a condition (`_REFUSALS`). Everything else that goes
 wrong leaves the status alone, and the pass is repeated after a growing delay.
 """
@@ -35,7 +38,7 @@ from stator.kube.errors import (
 from stator.kube.ownership import digest
 from stator.kube.resources import SECRET, Key, Kind, key_of
 from stator.kube.store import Entry, Store
-from stator.operator.caches import BY_LABEL, Caches
+from stator.operator.caches import BY_LABEL, Caches, Read, noted
 from stator.operator.completed import completed
 from stator.operator.components.status import Trouble, TroubleReason
 from stator.operator.kinds import KINDS, named
@@ -50,6 +53,8 @@ from stator.render.objects.mpi_keys import mpi_key_secret
 _ROUNDS = 4
 _UNSETTLED = 5.0
 _STATUSES = 50_000
+# How long the first status of an object may wait for what is being made beneath it, in seconds.
+_EARLY = 3.0
 
 
 class _Refusal(NamedTuple):
@@ -120,6 +125,8 @@ class Driver(Generic[Observed]):
         self._reconciler = reconciler
         self._writes = writes
         self._statuses: OrderedDict[Key, tuple[str, bytes, bytes]] = OrderedDict()
+        self._settled: dict[Key, _Read] = {}
+        self._early: dict[Key, float] = {}
         self._log = logger(__name__)
 
     async def __call__(self, key: Key) -> float | None:
@@ -127,6 +134,9 @@ class Driver(Generic[Observed]):
         kind = self._reconciler.kind.kind
         clock = asyncio.get_running_loop().time
         start, result = clock(), _Outcome()
+        if self._is_settled(key):
+            self._writes.metrics.reconciled(kind, result.value, clock() - start)
+            return None
         with bound(kind=kind, object=str(key), reconcile=uuid4().hex[:8]):
             try:
                 again = await self._pass(key, result)
@@ -143,30 +153,90 @@ class Driver(Generic[Observed]):
     async def _pass(self, key: Key, result: _Outcome) -> float | None:
         deleted: set[str] = set()
         for _ in range(_ROUNDS):
-            observed = await self._reconciler.observe(key)
-            if observed is None:
+            look = await self._look(key)
+            if look is None:
                 self._forget(key)
                 return None
-            plan = self._reconciler.plan(observed, self._writes.now())
-            refused, changed = await self._apply(plan)
-            for patch in plan.patch:
-                await self._patch(patch)
-                result.changed()
-            for deletion in plan.delete:
-                if deletion.uid not in deleted:
-                    deleted.add(deletion.uid)
-                    await self._delete(deletion)
-                    result.changed()
-            if changed:
-                result.changed()
+            observed, plan = look.observed, look.plan
+            refused, changed = await self._carry_out(plan, deleted, result)
             if refused:
                 return await self._refused(observed, refused, result)
             if not changed:
-                await self._say(observed, plan, result)
-                return plan.requeue_after
+                return await self._end(key, look, result)
         # Somebody else writes the same objects: let others have their turn before the next attempt.
         self._log.warning("does not settle", rounds=_ROUNDS)
         return _UNSETTLED
+
+    async def _carry_out(self, plan: Plan, deleted: set[str], result: _Outcome) -> tuple[list[StatorError], bool]:
+        """Write all but the status; what was refused, and whether anything was applied. `deleted` are uids."""
+        refused, changed = await self._apply(plan)
+        for patch in plan.patch:
+            await self._patch(patch)
+            result.changed()
+        for deletion in plan.delete:
+            if deletion.uid not in deleted:
+                deleted.add(deletion.uid)
+                await self._delete(deletion)
+                result.changed()
+        if changed:
+            result.changed()
+        return refused, changed
+
+    async def _end(self, key: Key, look: _Look[Observed], result: _Outcome) -> float | None:
+        """There is nothing left to apply: say so."""
+        if early := self._too_early(key, look.plan):
+            return early
+        if await self._say(look.observed, look.plan, result):
+            await self._verify(key)
+        elif result.value == "unchanged":
+            self._settle(key, look)
+        return look.plan.requeue_after
+
+    async def _look(self, key: Key) -> _Look[Observed] | None:
+        """What there is, and what is to be done about it; None if the object is gone."""
+        with noted() as reads:
+            observed = await self._reconciler.observe(key)
+            if observed is None:
+                return None
+            plan = self._reconciler.plan(observed, self._writes.now())
+        return _Look(observed, plan, _Read(tuple(reads), self._writes.caches.fingerprint(reads)))
+
+    def _is_settled(self, key: Key) -> bool:
+        settled = self._settled.get(key)
+        return settled is not None and self._writes.caches.fingerprint(settled.reads) == settled.fingerprint
+
+    def _settle(self, key: Key, look: _Look[Observed]) -> None:
+        """There was nothing to do, and will not be until something that was read is different.
+
+        A plan that wants to be looked at again, or that depends on what is not in the caches, is not over.
+        """
+        if look.plan.requeue_after is None and not look.plan.keys:
+            self._settled[key] = look.read
+
+    async def _verify(self, key: Key) -> None:
+        """Look again after the status was written, without doing anything, for the pass that the write brings."""
+        look = await self._look(key)
+        if look is None:
+            return
+        plan = look.plan
+        if plan.patch or plan.delete or any(map(self._is_needed, plan.apply)):
+            return
+        if plan.status is None or not self._differs(self._reconciler.subject(look.observed), plan.status):
+            self._settle(key, look)
+
+    def _is_needed(self, item: Json) -> bool:
+        kind = KINDS.of(item)
+        informer = self._writes.caches.informers.get(kind)
+        return self._writes.applier.needed(completed(item), informer.store.entry(key_of(item)) if informer else None)
+
+    def _too_early(self, key: Key, plan: Plan) -> float:
+        """Seconds for which the first status waits, so that it is written once and not for every child that is made."""
+        if not plan.early:
+            self._early.pop(key, None)
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        left = self._early.setdefault(key, now) + _EARLY - now
+        return left if left > 0 else 0.0
 
     async def _apply(self, plan: Plan) -> tuple[list[StatorError], bool]:
         """Apply what differs. What is refused does not hold up the rest."""
@@ -247,15 +317,15 @@ class Driver(Generic[Observed]):
         result.value = "refused"
         return min(refusal.requeue for refusal in refusals)
 
-    async def _say(self, observed: Observed, plan: Plan, result: _Outcome) -> None:
-        """Write the status if it differs, then tell what is new."""
+    async def _say(self, observed: Observed, plan: Plan, result: _Outcome) -> bool:
+        """Write the status if it differs, then tell what is new. Whether it was written."""
         if plan.status is None:
-            return
+            return False
         subject = self._reconciler.subject(observed)
         key = key_of(subject)
         self._writes.metrics.judged((self._reconciler.kind.kind, key), judgement(plan.status))
         if not self._differs(subject, plan.status):
-            return
+            return False
         metadata = subject["metadata"]
         value = {
             "apiVersion": self._reconciler.kind.api_version,
@@ -269,7 +339,7 @@ class Driver(Generic[Observed]):
                 self._reconciler.kind, value, manager=FIELD_MANAGER, force=True, subresource="status"
             )
         except NotFoundError:
-            return
+            return False
         self._statuses[key] = (metadata["uid"], digest(plan.status), digest(live.get("status") or {}))
         self._statuses.move_to_end(key)
         if len(self._statuses) > _STATUSES:
@@ -278,6 +348,7 @@ class Driver(Generic[Observed]):
         result.changed()
         for event in plan.events:
             await self._writes.recorder.record(subject, event)
+        return True
 
     def _differs(self, subject: Json, status: Json) -> bool:
         """Whether the status has to be written: the server may have kept it in another form than it was sent in."""
@@ -293,7 +364,24 @@ class Driver(Generic[Observed]):
 
     def _forget(self, key: Key) -> None:
         self._statuses.pop(key, None)
+        self._settled.pop(key, None)
+        self._early.pop(key, None)
         self._writes.metrics.judged((self._reconciler.kind.kind, key), None)
+
+
+class _Read(NamedTuple):
+    """What a pass has read of the caches, and what that came to."""
+
+    reads: tuple[Read, ...]
+    fingerprint: int
+
+
+class _Look(NamedTuple, Generic[Observed]):
+    """One observation, and the plan that follows from it."""
+
+    observed: Observed
+    plan: Plan
+    read: _Read
 
 
 class _Outcome:

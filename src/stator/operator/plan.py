@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     never forced. `keys` have to be there before anything is applied. `patch` are changes of objects that others own,
     carried out after `apply`. `status` is the whole desired status of the reconciled object, None leaves it alone; it
     is written only if it differs. An event is emitted only by a pass that changes something. `requeue_after` is in
-    seconds.
+    seconds. `early` says that the status tells of what is just being made, and that more will be known in a moment.
     """
 
     apply: tuple[Json, ...] = ()
@@ -64,3 +64,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     status: Json | None = None
     events: tuple[Event, ...] = ()
     requeue_after: float | None = None
+    early: bool = False

@@ -7,6 +7,7 @@ step of a pass. What they return is shared, so nobody changes it.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import lru_cache
 from typing import Any
 
@@ -21,11 +22,16 @@ Json = dict[str, Any]
 _REMEMBERED = 64
 
 
-def load(live: Json) -> Graph:
-    """The graph or component in an object of the server. Its status is not looked at. Raises `InvalidInputError`."""
+def load(live: Json, without: Container[str] = ()) -> Graph:
+    """The graph or component in an object of the server, without its status and these annotations.
+
+    Raises `InvalidInputError`.
+    """
     metadata = {key: item for key, item in live["metadata"].items() if key != "resourceVersion"}
+    if annotations := metadata.get("annotations"):
+        metadata["annotations"] = {key: item for key, item in annotations.items() if key not in without}
     said = {key: item for key, item in live.items() if key != "status"}
-    return _load(msgspec.json.encode({**said, "metadata": metadata}))
+    return _load(msgspec.json.encode({**said, "metadata": metadata}, order="deterministic"))
 
 
 def render(graph: Graph, options: RenderOptions) -> Manifest:

@@ -6,6 +6,7 @@ where they stand in `command` and `args`. A Grove worker's rank has to be comput
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -20,8 +21,9 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of pod of a replica that spans `nodes` nodes.
 
     `rank` is the pod's node rank as an argument, `rank_expression` the same as shell arithmetic; `rank_needs_shell`
-    says that only a shell can compute it. `leader` is the leader's host as an argument. `worker_hosts` are the
-    workers', in rank order, as words of a shell script; `hosts_need_dns` says that they may not resolve at first.
+    says that only a shell can compute it. `leader` is the leader's host as an argument. `worker_host` is a
+    worker's as a word of a shell script, with `{}` for its number, which counts from `first_worker` on;
+    `hosts_need_dns` says that the hosts may not resolve at first.
     """
 
     name: RoleName = "main"
@@ -30,7 +32,8 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     rank_expression: str = "0"
     rank_needs_shell: bool = False
     leader: str = ""
-    worker_hosts: tuple[str, ...] = ()
+    worker_host: str = ""
+    first_worker: int = 0
     hosts_need_dns: bool = False
 
     @property
@@ -43,6 +46,11 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
         """Pods of this role in a replica."""
         return self.nodes - 1 if self.is_worker else 1
 
+    def worker_hosts(self) -> Iterator[str]:
+        """The workers' hosts in rank order, one by one: a graph may ask for more nodes than there are."""
+        for index in range(self.first_worker, self.first_worker + self.nodes - 1):
+            yield self.worker_host.replace("{}", str(index))
+
     def label(self, container: str) -> str:
         """How provenance calls a container: `main`, and `worker/main` where there are several roles."""
         return container if self.name == "main" else f"{self.name}/{container}"
@@ -52,7 +60,10 @@ MAIN_ROLE = Role()
 
 
 def roles(provider: Provider, component: str, nodes: int) -> tuple[Role, ...]:
-    """The roles of a component; leader before worker. One node has one role, `main`."""
+    """The roles of a component; leader before worker. One node has one role, `main`.
+
+    LeaderWorkerSet calls its workers by the leader's address with `-<index>` before its first dot.
+    """
     if nodes < 2:  # noqa: PLR2004 (two nodes are the first that have a leader)
         return (MAIN_ROLE,)
     if provider == "grove":
@@ -61,7 +72,8 @@ def roles(provider: Provider, component: str, nodes: int) -> tuple[Role, ...]:
         name="leader",
         nodes=nodes,
         leader=f"$({_LWS_LEADER})",
-        worker_hosts=tuple(_lws_worker(index) for index in range(1, nodes)),
+        worker_host=f"${{{_LWS_LEADER}%%.*}}-{{}}.${{{_LWS_LEADER}#*.}}",
+        first_worker=1,
         hosts_need_dns=True,
     )
     rank = "LWS_WORKER_INDEX"
@@ -71,14 +83,14 @@ def roles(provider: Provider, component: str, nodes: int) -> tuple[Role, ...]:
 def _grove(component: str, nodes: int) -> tuple[Role, ...]:
     """Grove's own names: set, replica of the set, clique, pod; the set's headless Service is the domain."""
 
-    def host(clique: str, index: int) -> str:
+    def host(clique: str, index: str) -> str:
         return f"$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-{component}-{clique}-{index}.$(GROVE_HEADLESS_SERVICE)"
 
     leader = Role(
         name="leader",
         nodes=nodes,
-        leader=host("ldr", 0),
-        worker_hosts=tuple(host("wkr", index) for index in range(nodes - 1)),
+        leader=host("ldr", "0"),
+        worker_host=host("wkr", "{}"),
     )
     # The worker clique counts from 0, and the leader has rank 0.
     rank = "GROVE_PCLQ_POD_INDEX + 1"
@@ -86,8 +98,3 @@ def _grove(component: str, nodes: int) -> tuple[Role, ...]:
         leader, name="worker", rank=f"$(({rank}))", rank_expression=f"({rank})", rank_needs_shell=True
     )
     return leader, worker
-
-
-def _lws_worker(index: int) -> str:
-    """The leader's address with `-<index>` before its first dot, which is what LeaderWorkerSet calls its workers."""
-    return f"${{{_LWS_LEADER}%%.*}}-{index}.${{{_LWS_LEADER}#*.}}"

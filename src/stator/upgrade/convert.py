@@ -1,7 +1,8 @@
 """A manifest file in the other API version, with the proof that no pod changes.
 
 The proof is made on the text that comes out, not on the values it was made from: it is loaded like any file, must
-mean the same to the renderer field by field, and must render to the same objects with the same worker hash.
+mean the same to the renderer field by field, and must render to the same objects with the same worker hash. A scaling
+adapter renders to nothing: its text must convert back to the values it was made from.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -17,12 +18,15 @@ import yaml
 
 from stator.errors import InvalidInputError, Position, Problem
 from stator.model import Document, Graph, Path, load
+from stator.model import status as statuses
 from stator.model.conversion import ALPHA, BETA, GRAPH_ONLY, SERVICE_ONLY, to_alpha, to_beta
+from stator.model.conversion import converted as in_version
 from stator.model.documents import field_path
-from stator.model.identity import GRAPH_KINDS
+from stator.model.identity import ADAPTER_KIND, GRAPH_KINDS, identify
 from stator.model.load import without_nulls
 from stator.model.parse import parse
-from stator.model.preserved import ANNOTATIONS, mapping, preserved
+from stator.model.preserved import ANNOTATIONS, STATUS_ANNOTATIONS, mapping, preserved
+from stator.model.schema import schema_problems
 from stator.model.unknown import unknown_fields
 from stator.render import Manifest, render_graph
 from stator.upgrade.rewrite import Lineage, rewrite
@@ -43,39 +47,36 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
-    """One graph of the file. `proof` says what was compared; `generation` is the worker hash before and after."""
+    """One object of the file. `proof` says what was compared; `generation` is the worker hash before and after."""
 
-    graph: str
+    ref: str
     changed: bool
-    proof: Literal["objects", "model"]
+    proof: Literal["objects", "model", "values"]
     generation: str = ""
     notes: tuple[Note, ...] = ()
 
 
 class Conversion(msgspec.Struct, frozen=True):
-    """The new text of the file, and what became of each graph in it."""
+    """The new text of the file, and what became of each graph in it, then of each scaling adapter."""
 
     text: str
-    graphs: tuple[Converted, ...]
+    objects: tuple[Converted, ...]
 
 
 def convert(file: str, content: bytes, to: Target, *, namespace: str | None, reversible: bool) -> Conversion:
-    """Convert every graph in a file; documents of other kinds, and graphs already there, stay as they are written.
+    """Convert every graph and scaling adapter in a file; documents of other kinds, and what is there already, stay.
 
     `reversible` keeps spelling too, so that converting back gives the same values. Raises InvalidInputError for what
     cannot be loaded, cannot be said in the target version, or would not render the same.
     """
     before = _load(file, content, namespace)
-    text = content.decode("utf-8-sig")
-    notes: dict[str, list[Note]] = {}
-    problems: list[Problem] = []
-    graphs = iter(before)
-    pieces = [_chunk(file, chunk, to, graphs, notes, problems, reversible=reversible) for chunk in _chunks(text)]
-    if problems:
-        raise InvalidInputError(*problems)
-    result = "".join(pieces)
+    work = _Work(file, to, before, namespace, reversible=reversible)
+    result = "".join([work.chunk(chunk) for chunk in _chunks(content.decode("utf-8-sig"))])
+    if work.problems:
+        raise InvalidInputError(*work.problems)
     after = _load("-", result.encode(), namespace)
-    return Conversion(result, tuple(_prove(old, new, notes) for old, new in zip(before, after, strict=True)))
+    graphs = [_prove(old, new, work.notes) for old, new in zip(before, after, strict=True)]
+    return Conversion(result, (*graphs, *work.adapters))
 
 
 def _load(file: str, content: bytes, namespace: str | None) -> tuple[Graph, ...]:
@@ -96,6 +97,11 @@ class _Chunk(NamedTuple):
         """The text after as many empty lines, so that positions in it are those of the file."""
         return "\n" * self.line + self.text
 
+    def written(self, document: Document, value: dict[str, Any], lineage: Lineage) -> str:
+        """The text anew, with `value` in the place of the document that is all of it."""
+        start = "---\n" if self.text.startswith("---") else ""
+        return start + rewrite(self.padded, document, value, lineage)
+
 
 def _chunks(text: str) -> Iterator[_Chunk]:
     """The documents of a text."""
@@ -105,43 +111,79 @@ def _chunks(text: str) -> Iterator[_Chunk]:
         yield _Chunk(text.count("\n", 0, start), text[start:end])
 
 
-def _chunk(
-    file: str,
-    chunk: _Chunk,
-    to: Target,
-    graphs: Iterator[Graph],
-    notes: dict[str, list[Note]],
-    problems: list[Problem],
-    *,
-    reversible: bool,
-) -> str:
-    """The new text of one document. Takes its graph, if it is one, from `graphs`."""
-    written = chunk.text
-    documents, _ = parse(file, chunk.padded.encode())
-    of_graphs = [item for item in documents if item.value["kind"] in GRAPH_KINDS and item.value["metadata"].get("name")]
-    if not of_graphs:
-        return written
-    taken = [next(graphs) for _ in of_graphs]
-    [document, graph] = of_graphs[0], taken[0]
-    if not _stands_alone(document, chunk):
-        remedy = "write its items as documents of their own, separated by `---`"
-        problems.append(Problem(what="a List cannot be converted", position=document.locate(()), remedy=remedy))
-        return written
-    if document.value["apiVersion"] == _API_VERSIONS[to]:
-        return written
-    value = without_nulls(document.value)
-    if to == "v1beta1" and (unknown := list(_unknown_types(graph))):
-        problems += unknown
-        return written
-    new = to_beta(value, reversible=reversible) if to == "v1beta1" else to_alpha(value)
-    notes[graph.ref] = [*_kept(document, graph, new, to)]
-    if to == "v1beta1" and not reversible:
-        notes[graph.ref] += [
-            Note("dropped", field_path(field.path), document.locate(field.path))
-            for field in unknown_fields(document, pods=False)
-        ]
-    start = "---\n" if written.startswith("---") else ""
-    return start + rewrite(chunk.padded, document, new, _lineage(graph, new, to))
+class _Work:
+    """One conversion of a file on its way, document by document. `graphs` are those of the file, in order."""
+
+    def __init__(
+        self, file: str, to: Target, graphs: Iterable[Graph], namespace: str | None, *, reversible: bool
+    ) -> None:
+        self.file = file
+        self.to = to
+        self.graphs = iter(graphs)
+        self.namespace = namespace
+        self.reversible = reversible
+        self.notes: dict[str, list[Note]] = {}
+        self.problems: list[Problem] = []
+        self.adapters: list[Converted] = []
+
+    def chunk(self, chunk: _Chunk) -> str:
+        """The new text of one document."""
+        documents, _ = parse(self.file, chunk.padded.encode())
+        graphs = [next(self.graphs) for item in documents if item.value["kind"] in GRAPH_KINDS and _is_named(item)]
+        ours = [item for item in documents if item.value["kind"] in (*GRAPH_KINDS, ADAPTER_KIND) and _is_named(item)]
+        if not ours:
+            return chunk.text
+        if not _stands_alone(ours[0], chunk):
+            remedy = "write its items as documents of their own, separated by `---`"
+            self.problems.append(Problem(what="a List cannot be converted", position=ours[0].locate(()), remedy=remedy))
+            return chunk.text
+        return self.graph(chunk, ours[0], graphs[0]) if graphs else self.adapter(chunk, ours[0])
+
+    def graph(self, chunk: _Chunk, document: Document, graph: Graph) -> str:
+        """The new text of a graph. What it keeps in an annotation, and what it drops, is noted."""
+        to = self.to
+        if document.value["apiVersion"] == _API_VERSIONS[to]:
+            return chunk.text
+        value = without_nulls(document.value)
+        if to == "v1beta1" and (unknown := list(_unknown_types(graph))):
+            self.problems += unknown
+            return chunk.text
+        if to == "v1beta1":
+            new = statuses.to_beta(to_beta(value, reversible=self.reversible))
+        else:
+            new = statuses.to_alpha(to_alpha(value))
+        self.notes[graph.ref] = [*_kept(document, graph, new, to)]
+        if to == "v1beta1" and not self.reversible:
+            self.notes[graph.ref] += [
+                Note("dropped", field_path(field.path), document.locate(field.path))
+                for field in unknown_fields(document, pods=False)
+            ]
+        return chunk.written(document, new, _lineage(graph, new, to))
+
+    def adapter(self, chunk: _Chunk, document: Document) -> str:
+        """The new text of a scaling adapter; the versions call the part of the graph it scales by two names."""
+        value = without_nulls(document.value)
+        version = value["apiVersion"].rpartition("/")[2]
+        if problems := schema_problems(document, value, f"{version}.yaml#/{ADAPTER_KIND}"):
+            self.problems += problems
+            return chunk.text
+        new = in_version(value, self.to)
+        ours, theirs = ("componentName", "serviceName") if self.to == "v1beta1" else ("serviceName", "componentName")
+        moved: dict[Path, Path] = {("spec", "dgdRef", ours): ("spec", "dgdRef", theirs)}
+        changed = version != self.to
+        text = chunk.written(document, new, lambda path: _moved(moved, path)) if changed else chunk.text
+        [back] = parse("-", text.encode())[0]
+        if in_version(back.value, version) != value:
+            self.problems.append(
+                _would_differ(str(identify(document, self.namespace)), document.locate(()), ["values"])
+            )
+        self.adapters.append(Converted(ref=str(identify(document, self.namespace)), changed=changed, proof="values"))
+        return text
+
+
+def _is_named(document: Document) -> bool:
+    """Whether it is an object yet: a name that the server makes up is no one's to convert."""
+    return bool((document.value.get("metadata") or {}).get("name"))
 
 
 def _stands_alone(document: Document, chunk: _Chunk) -> bool:
@@ -177,6 +219,8 @@ def _kept(document: Document, graph: Graph, new: Mapping[str, Any], to: Target) 
     for field in others:
         if field in kept:
             yield Note("kept", field_path(("spec", field)), document.locate(("spec", field)))
+    if STATUS_ANNOTATIONS[graph.kind] in new.get("metadata", {}).get("annotations", {}):
+        yield Note("kept", "what only the old version's status says", document.locate(("status",)))
     if "order" in kept:
         yield Note("kept", "the order of spec.components", document.locate(("spec", "components")))
 
@@ -213,20 +257,22 @@ def _prove(old: Graph, new: Graph, notes: Mapping[str, list[Note]]) -> Converted
             field for field in ("objects", "generation") if getattr(manifests[0], field) != getattr(manifests[1], field)
         ]
     if differing:
-        raise InvalidInputError(
-            Problem(
-                what=f"{old.ref} would not stay the same",
-                position=old.locate("spec"),
-                why=f"converted, it differs in: {', '.join(differing)}",
-                remedy="leave it in its version, and report the file: conversion is meant to be without loss",
-            )
-        )
+        raise InvalidInputError(_would_differ(old.ref, old.locate("spec"), differing))
     return Converted(
-        graph=old.ref,
+        ref=old.ref,
         changed=old.api_version != new.api_version,
         proof=proof,
         generation=generation,
         notes=tuple(notes.get(old.ref, ())),
+    )
+
+
+def _would_differ(ref: str, position: Position, differing: Sequence[str]) -> Problem:
+    return Problem(
+        what=f"{ref} would not stay the same",
+        position=position,
+        why=f"converted, it differs in: {', '.join(differing)}",
+        remedy="leave it in its version, and report the file: conversion is meant to be without loss",
     )
 
 

@@ -9,15 +9,17 @@ checked (but not workers with workers: generations are isolated from each other)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
+from stator.compat import Finding
 from stator.model import Graph
 from stator.render import RenderOptions, names, render_graph
 from stator.upgrade.change import GraphChange, Side
 from stator.upgrade.compare import compare
+from stator.upgrade.plan_rules import brought
 from stator.versions import (
     ResolvedVersion,
     Skew,
@@ -39,11 +41,15 @@ _FRONTENDS = frozenset({"frontend", "epp"})
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was checked: a window (`frontend-worker`) or a rule (`DYN101`), and its answer in words."""
+    """One thing that was checked: a window (`frontend-worker`) or a rule (`DYN101`), and its answer in words.
+
+    A rule says what to do, and an `ok` one is worth knowing.
+    """
 
     name: str
     state: State
     words: str
+    remedy: str = ""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +121,7 @@ def _operator_steps(graphs: Sequence[Graph], before: RenderOptions, after: Rende
             kind="operator",
             graph="",
             moves=(f"operator {current.operator} -> {version}",),
-            checks=(*checks, *_rules(changes)),
+            checks=(*checks, *_rules(finding for change in changes for finding in change.new)),
             changes=changes,
         )
         current = target
@@ -196,7 +202,7 @@ def _step(kind: Kind, before: Side, after: Side) -> Step:
         kind=kind,
         graph=after.manifest.graph,
         moves=tuple(f"{name} {_text(old[name])} -> {_text(new[name])}" for name in moved),
-        checks=(*dict.fromkeys(checks), *_rules((change,))),
+        checks=(*dict.fromkeys(checks), *_rules(change.new), *_rules(brought(before, after))),
         changes=(change,),
     )
 
@@ -213,13 +219,11 @@ def _window(name: str, skew: Skew, subject: str = "") -> Check:
     return Check(name, _STATES[skew.state], f"{subject}: {skew.words}" if subject else skew.words)
 
 
-def _rules(changes: Sequence[GraphChange]) -> list[Check]:
+def _rules(findings: Iterable[Finding]) -> Iterator[Check]:
     """The findings that a step brings."""
-    return [
-        Check(finding.rule, _SEVERITIES[finding.severity], f"{finding.component}: {finding.message}")
-        for change in changes
-        for finding in change.new
-    ]
+    for finding in findings:
+        words = f"{finding.component}: {finding.message}" if finding.component else finding.message
+        yield Check(finding.rule, _SEVERITIES[finding.severity], words, finding.remedy)
 
 
 def _side(graph: Graph, options: RenderOptions) -> Side:

@@ -79,10 +79,11 @@ def _step(number: int, step: Step) -> Iterator[str]:
     for move in step.moves:
         yield f"   {move}"
     for check in step.checks:
-        if check.state != "ok":
-            yield f"   {_WORDS[check.state]} {check.name}: {check.words}"
-            if check.state == "stop" and check.name in _REMEDIES:
-                yield f"     do: {_REMEDIES[check.name]}"
+        remedy = check.remedy or (_REMEDIES.get(check.name) if check.state == "stop" else "")
+        if check.state != "ok" or check.remedy:
+            yield f"   {'note' if check.state == 'ok' else _WORDS[check.state]} {check.name}: {check.words}"
+        if remedy:
+            yield f"     do: {remedy}"
     fine = sum(check.state == "ok" for check in step.checks)
     yield f"   {fine} of {len(step.checks)} checks ok; {_rolls(step)}"
     for change in step.changes:

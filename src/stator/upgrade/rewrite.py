@@ -90,7 +90,7 @@ def _of_one_line(path: Path, places: Mapping[Path, _Place]) -> Path:
 def _scan(text: str) -> Iterator[tuple[int, int, str]]:
     """Line, column and text of every comment: what stands between two tokens and is no space."""
     end = 0
-    for token in yaml.scan(text, Loader=yaml.SafeLoader):
+    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
         start = token.start_mark
         for match in _COMMENT.finditer(text, end, max(end, start.index)):
             line = text.count("\n", 0, match.start())

@@ -40,17 +40,18 @@ def test_a_new_graph_becomes_ready_when_all_of_its_components_are() -> None:
 
 
 def test_nothing_is_made_before_the_provider_is_on_record() -> None:
-    """The first pass records who runs the pods and which operator made the graph, and does nothing else."""
+    """The first pass records who runs the pods, which operator made them and their generation, and nothing else."""
     world = World()
     plan = world.plan()
     [own] = plan.apply
     assert own["kind"] == "DynamoGraphDeployment"
     assert "spec" not in own
     assert own["metadata"]["uid"] == "u-graph"
-    assert own["metadata"]["annotations"] == {
-        "nvidia.com/workload-provider": "component",
-        "nvidia.com/dynamo-operator-origin-version": "1.6.1",
-    }
+    annotations = own["metadata"]["annotations"]
+    assert annotations["nvidia.com/workload-provider"] == "component"
+    assert annotations["nvidia.com/dynamo-operator-origin-version"] == "1.6.1"
+    world.settle()
+    assert annotations == {key: world.graph["metadata"]["annotations"][key] for key in annotations}
     assert plan.status is None
 
 

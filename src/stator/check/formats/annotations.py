@@ -18,7 +18,7 @@ def to_github(report: Report, fail_on: FailOn) -> str:
     for finding in report.findings:
         part = f"{finding.object} {finding.component}".rstrip()
         do = f"\ndo: {finding.remedy}" if finding.remedy else ""
-        text = f"{part}: {finding.message}{do}\nsee: {pages.get(finding.rule, '')}"
+        text = f"{part}: {finding.message}{do}\nsee: {pages.get(finding.rule, '')}, stator explain {finding.rule}"
         title = f"{finding.rule} {name_of(finding.rule)}"
         lines.append(_command(_COMMANDS[finding.severity], title, finding.location, text))
     lines += [_command("notice", ignore.rule, ignore.position, unused_line(ignore)) for ignore in report.unused]

@@ -23,6 +23,7 @@ CONTAINER_PREDICATES: dict[str, Predicate] = {
     "deprecated-option": dictionaries.deprecated_option,
     "discarded-payload": variables.discarded_payload,
     "gone": options.gone,
+    "image-variant": container.image_variant,
     "missing-module": options.missing_module,
     "port-range": variables.port_range,
     "probed-elsewhere": variables.probed_elsewhere,
@@ -32,6 +33,7 @@ CONTAINER_PREDICATES: dict[str, Predicate] = {
     "text-mode-canary": variables.text_mode_canary,
     "unknown-option": dictionaries.unknown_option,
     "unnamed-port": container.unnamed_port,
+    "unread-command-line": container.unread_command_line,
     "unresolved-reference": container.unresolved_reference,
 }
 GRAPH_PREDICATES: dict[str, GraphPredicate] = {
@@ -51,6 +53,7 @@ GRAPH_PREDICATES: dict[str, GraphPredicate] = {
     "planes-differ": wire.planes_differ,
     "prefill-decode-versions": windows.prefill_decode_versions,
     "pruned-field": platform.pruned_field,
+    "ray-executor": manifest.ray_executor,
     "refused": manifest.refused,
     "reserved-container": manifest.reserved_container,
     "service-not-installed": platform.service_not_installed,

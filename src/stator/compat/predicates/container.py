@@ -1,4 +1,4 @@
-"""References of a container that lead nowhere: ports its probes name, and `$(NAME)` in its variables."""
+"""References of a container that lead nowhere, an image that is not published, a command line that cannot be read."""
 
 from __future__ import annotations
 
@@ -45,3 +45,26 @@ def unresolved_reference(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]
                 continue
             key = "later" if name in names else "nowhere"
             yield Outcome(key=key, where=("env", entry["name"]), values={"variable": entry["name"], "reference": name})
+
+
+def unread_command_line(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
+    """Command lines of which no rule can see all: outcome `unseen` if nothing of Dynamo's is seen, else `more`.
+
+    Arguments that are nothing but the caller's (`"$@"`) show no more than no command at all. `looks_for`: `all`, the
+    words that stand for them.
+    """
+    line = facts.command_line
+    seen = [run for run in line.invocations if run.module.startswith("dynamo.")]
+    known = seen and not any(word in rule.looks_for["all"] for run in seen for word in run.argv)
+    if line.opaque and known:
+        yield Outcome(key="more", where=("args",), values={"why": line.opaque})
+    elif line.opaque:
+        yield Outcome(key="unseen", where=("command",), values={"why": line.opaque})
+
+
+def image_variant(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
+    """Images in a variant the release is not published in: outcome `variant`. `looks_for`: `tag`, an expression."""
+    image = str(facts.body.get("image") or "")
+    tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    if facts.version.core is not None and re.search(rule.looks_for["tag"], tag):
+        yield Outcome(key="variant", where=("image",), values={"tag": tag})

@@ -244,3 +244,23 @@ def kv_events_source(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
         if not any(given(worker, ("dynamo.vllm",), rule.looks_for["flags"])):
             values = {"frontend": frontends[0].component}
             yield Outcome(key="silent", component=worker.component, where=("args",), values=values)
+
+
+def ray_executor(facts: GraphFacts, rule: Rule) -> Iterator[Outcome]:
+    """Workers of vLLM that are told to use Ray: outcomes `flag` and `annotation`, the latter where it has an effect.
+
+    `looks_for`: `flags`, and the `annotation` of a graph by which its workers on several nodes are told.
+    """
+    for worker in facts.of_type(*WORKERS):
+        release = worker.version.core
+        if release is None or release not in rule.affected or worker.backend not in rule.backends:
+            continue
+        for use in given(worker, ("dynamo.vllm",), rule.looks_for["flags"]):
+            if use.value == "ray":
+                yield Outcome(key="flag", component=worker.component, where=use.value_where, values={"flag": use.flag})
+        annotation = rule.looks_for["annotation"]
+        spread = facts.component(worker).other.get("multinode") is not None
+        if spread and facts.graph.annotations.get(annotation, "").strip().lower() == "ray":
+            position = facts.graph.locate("metadata", "annotations", annotation)
+            values = {"annotation": annotation}
+            yield Outcome(key="annotation", component=worker.component, position=position, values=values)

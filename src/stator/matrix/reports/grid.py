@@ -90,6 +90,14 @@ def summary(run: MatrixRun) -> str:
     return f"{len(run.plan)} cells: {', '.join(parts)}"
 
 
+def place(run: MatrixRun) -> str:
+    """Where the cells ran, for people."""
+    machine = run.machine
+    if run.cluster:
+        return f"through the operator of a Kubernetes {run.cluster.kubernetes} cluster, context {run.cluster.context}"
+    return f"on one machine ({machine.system}, {machine.cpus} CPUs, {machine.memory / 1e9:.0f} GB, no GPU)"
+
+
 def troubles(run: MatrixRun) -> tuple[tuple[CellResult, str], ...]:
     """The results that are no pass, each with who is to blame (empty where nobody asks)."""
     results = [run.result(cell) for cell in run.plan]

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from stator.matrix.checks import CheckResult
-from stator.matrix.reports.grid import Grid, grids, mark, summary, troubles
+from stator.matrix.reports.grid import Grid, grids, mark, place, summary, troubles
 from stator.matrix.results import CellResult, MatrixRun, PodTimeline, Verdict, blame
 
 _CLASSES: dict[Verdict, str] = {
@@ -30,11 +30,9 @@ _STYLE = Path(__file__).parent / "page.css"
 def to_html(run: MatrixRun) -> str:
     """The whole page."""
     began = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started_at))
-    machine = run.machine
     head = (
         f"<p>{began}, releases {escape(', '.join(run.window))}, operator {escape(run.operator)}, "
-        f"stator {escape(run.stator)}; {escape(machine.system)}, {machine.cpus} CPUs, {machine.memory / 1e9:.0f} GB, "
-        f"Python {escape(machine.python)}.</p>"
+        f"stator {escape(run.stator)}; {escape(place(run))}.</p>"
         f"<p><strong>{escape(summary(run))}.</strong> A cell that was not run is no evidence, never a pass.</p>"
     )
     body = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from stator.matrix.canary import Contract
-from stator.matrix.reports.grid import Grid, grids, mark, summary, troubles
+from stator.matrix.reports.grid import Grid, grids, mark, place, summary, troubles
 from stator.matrix.results import CellResult, MatrixRun
 
 _LONGEST = 400
@@ -29,16 +29,14 @@ def day(at: float) -> str:
 
 
 def _introduction(run: MatrixRun) -> str:
-    machine = run.machine
     releases = ", ".join(run.window)
-    where = f"{machine.system}, {machine.cpus} CPUs, {machine.memory / 1e9:.0f} GB"
     engines = ", ".join(f"{name}: `{engine}`" for name, engine in run.engines.items())
     lines = [
         f"`stator matrix` on {day(run.started_at)}: releases {releases}, rendered as by operator {run.operator}.",
         "",
         f"{summary(run)}. A cell that was not run is no evidence, never a pass.",
         "",
-        f"Real processes of the published runtimes on one machine ({where}, no GPU). Engines: {engines}.",
+        f"Real processes of the published runtimes, {place(run)}. Engines: {engines}.",
     ]
     if run.finished_at:
         lines[-1] += f" It took {_duration(run.finished_at - run.started_at)}."

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -21,22 +22,17 @@ from stator.local.plan import LocalPlan, PodPlan
 from stator.local.preparation import Preparation, prepare
 from stator.local.runtimes import MODEL_FLAGS
 from stator.local.state import GraphDirectory, GraphStatus, PodStatus
-from stator.matrix.canary import Contract, Handler, Observation, judge
+from stator.matrix.canary import Contract, judge
 from stator.matrix.cells import Cell
-from stator.matrix.checks import CheckResult, Promise, run_suite
-from stator.matrix.checks.service import MODELS, served_models
-from stator.matrix.checks.suite import probe
+from stator.matrix.checks import Promise
 from stator.matrix.exchange import Exchange, Request, send
-from stator.matrix.results import CellResult, LogTail, Outcome, PodTimeline
+from stator.matrix.results import CellResult, LogTail, Moment, PodTimeline
+from stator.matrix.running.asking import REQUEST_TIMEOUT, Worker, ask_all, observed
 from stator.matrix.running.memory import proportional_size
 from stator.matrix.running.settling import settle
-from stator.matrix.scenarios import ENGINES, Scenario, broken_by, inventory_of
-from stator.model.commandline import read_command_line
+from stator.matrix.scenarios import Scenario, broken_by, inventory_of
 
 _POLL = 0.05
-# How long a frontend may take to list the model after every pod is Ready (measured: below 2 s on all pairs).
-_LISTED_PATIENCE = 30.0
-_REQUEST_TIMEOUT = 60.0
 _LOG_LINES = 40
 _ATTEMPTS = 2
 
@@ -163,40 +159,24 @@ class _Attended:
     def result(self) -> CellResult:
         """Watch, ask, measure."""
         state, why, status = self._settled()
-        ready_after = round(status.ready_at - status.started_at, 2) if status.ready_at else None
-        checks: tuple[CheckResult, ...] = ()
-        served: bool | None = None
-        if state == "ready":
-            why = self._listed()
-            if not why:
-                self.say("asking")
-                checks = run_suite(self.scenario.kind, self.scenario.model, self._ask, self._promise())
-                served = all(check.passed for check in checks)
-        elif state == "canary":
-            # Only now: a user's request that succeeds would make the worker Ready until its next own check.
-            self.say("asking a worker that is not Ready")
-            checks = (probe(self.scenario.kind, self.scenario.model, self._ask),)
-            served = checks[0].passed
+        answers = ask_all(state, why, self.scenario, self._ask, self._promise, self.say)
         after = self.graph.read_status() or status
         record = self.graph.read_supervisor()
-        memory = proportional_size(processes.members(record.marker)) if record else 0
-        wrong = [f"{check.name}: {violation}" for check in checks for violation in check.violations]
-        outcome: Outcome = "pass" if state == "ready" and not why and not wrong else "fail"
         return CellResult(
             cell=self.cell,
-            outcome=outcome,
-            why="; ".join([*([why] if why else []), *wrong]),
-            checks=checks,
-            contracts=self._contracts(status, served=served),
+            outcome=answers.outcome,
+            why=answers.why,
+            checks=answers.checks,
+            contracts=self._contracts(status, served=answers.served),
             pods=tuple(_timeline(pod) for pod in after.pods),
-            logs=() if outcome == "pass" else self._logs(),
+            logs=() if answers.outcome == "pass" else self._logs(),
             runtimes=self._runtimes(),
-            ready_after=ready_after,
-            memory=memory,
+            ready_after=round(status.ready_at - status.started_at, 2) if status.ready_at else None,
+            memory=proportional_size(processes.members(record.marker)) if record else 0,
             directory=str(self.graph.path),
         )
 
-    def _settled(self) -> tuple[str, str, GraphStatus]:
+    def _settled(self) -> tuple[Literal["ready", "canary", "failed"], str, GraphStatus]:
         """Wait until the start is decided: how, why, and the status then."""
         self.say("waiting for Ready")
         began, stamp = time.monotonic(), -1
@@ -211,20 +191,9 @@ class _Attended:
                     return settlement.state, settlement.why, status
             time.sleep(_POLL)
 
-    def _listed(self) -> str:
-        """Wait until the frontend lists the model; why it does not."""
-        deadline = time.monotonic() + _LISTED_PATIENCE
-        while True:
-            exchange = self._ask(Request(MODELS))
-            if self.scenario.model in served_models(exchange):
-                return ""
-            if time.monotonic() >= deadline:
-                return f"all Ready, but the frontend does not list {self.scenario.model!r}: {exchange.body[:200]}"
-            time.sleep(_POLL)
-
     def _ask(self, request: Request) -> Exchange:
         self.rig.check()
-        return send(self.address, request, timeout=_REQUEST_TIMEOUT)
+        return send(self.address, request, timeout=REQUEST_TIMEOUT)
 
     def _promise(self) -> Promise:
         """What the model's own files promise (sentence-transformers' modules.json)."""
@@ -240,30 +209,17 @@ class _Attended:
     def _contracts(self, status: GraphStatus, *, served: bool | None) -> tuple[Contract, ...]:
         seen = {pod.name: pod for pod in status.pods}
         return tuple(
-            judge(self._observation(pod, seen[pod.name], served=served))
+            judge(
+                observed(
+                    _worker(pod),
+                    self.scenario.kind,
+                    ready=seen[pod.name].ready,
+                    rejection=next((item.canary for item in seen[pod.name].containers if item.canary), ""),
+                    served=served,
+                )
+            )
             for pod in self.plan.pods
             if pod.type != "frontend" and pod.name in seen
-        )
-
-    def _observation(self, pod: PodPlan, seen: PodStatus, *, served: bool | None) -> Observation:
-        main = next((container for container in pod.containers if container.name == "main"), pod.containers[0])
-        argv = [word for word in main.argv if isinstance(word, str)]
-        runs = read_command_line(argv, ()).invocations
-        handler: Handler = self.scenario.kind
-        if pod.type == "prefill":
-            handler = "prefill"
-        elif pod.type == "decode":
-            handler = "decode"
-        return Observation(
-            pod=pod.name,
-            component=pod.component,
-            version=main_version(pod),
-            engine=next((run.module for run in runs if run.module in ENGINES), ""),
-            handler=handler,
-            env={name: value for name, value in main.env.items() if isinstance(value, str)},
-            ready=seen.ready,
-            rejection=next((container.canary for container in seen.containers if container.canary), ""),
-            served=served,
         )
 
     def _runtimes(self) -> dict[str, str]:
@@ -282,6 +238,18 @@ class _Attended:
         )
 
 
+def _worker(pod: PodPlan) -> Worker:
+    main = next((container for container in pod.containers if container.name == "main"), pod.containers[0])
+    return Worker(
+        pod=pod.name,
+        component=pod.component,
+        type=pod.type,
+        version=main_version(pod),
+        argv=[word for word in main.argv if isinstance(word, str)],
+        env={name: value for name, value in main.env.items() if isinstance(value, str)},
+    )
+
+
 def main_version(pod: PodPlan) -> str:
     """The release of a planned pod, without the source of it: `1.5.1 (tag)` is 1.5.1."""
     return pod.version.partition(" ")[0]
@@ -293,6 +261,6 @@ def _timeline(pod: PodStatus) -> PodTimeline:
         component=pod.component,
         version=pod.version.partition(" ")[0],
         restarts=pod.restarts,
-        transitions=pod.transitions,
+        transitions=tuple(Moment(each.after, each.ready, each.reason) for each in pod.transitions),
         message=pod.message,
     )

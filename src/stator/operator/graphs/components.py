@@ -42,9 +42,11 @@ def plan_components(
     """The plan of one pass without the graph's own records, and the worker generation to put on record."""
     own = {made.name: made for made in observed.own_components}
     found = _rollout(observed, graph, manifest)
-    carried = _carried(graph, components_of(graph, manifest, {}), own)
+    values = components_of(graph, manifest, {})
+    carried = _carried(graph, values, own)
     restarted = restart(graph, carried, observed.status.get("restart") or {}, rolling=found.active)
-    components = _components(observed, components_of(graph, manifest, restarted.ids), own, found)
+    values = components_of(graph, manifest, restarted.ids) if restarted.ids else values
+    components = _components(observed, values, own, found)
     wanted = shared_objects(manifest)
     others = beside(observed, wanted, options)
     conflicts = [Trouble("OwnershipConflict", item.refused) for item in components if item.refused]
@@ -86,6 +88,7 @@ def plan_components(
         ),
         status=status,
         events=(*events_of(observed, status), *rollout_events(before, rolling)),
+        early=_is_early(observed, components) and not others.troubles,
     )
     return plan, found.current
 
@@ -139,6 +142,12 @@ def _components(
 def _is_applied(item: _Component) -> bool:
     """Whether it may be applied: what is being deleted is not held up, but made anew when it is gone."""
     return not item.refused and not (item.live and item.live.deleting)
+
+
+def _is_early(observed: Observed, components: list[_Component]) -> bool:
+    """Whether a new graph's components have yet to say something, and all of them can."""
+    waits = any(item.live is None or not item.live.is_seen for item in components)
+    return waits and not observed.status and not any(item.refused for item in components)
 
 
 def _why_not_ready(item: _Component) -> str:

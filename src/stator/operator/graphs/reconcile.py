@@ -13,7 +13,7 @@ from stator.operator.graphs.cliques import plan_cliques
 from stator.operator.graphs.components import plan_components
 from stator.operator.graphs.observed import Json, Observed
 from stator.operator.graphs.provider import CLIQUE_SET, chosen, contradicted, recorded
-from stator.operator.graphs.records import annotated
+from stator.operator.graphs.records import GENERATIONS, annotated
 from stator.operator.graphs.status import events_of, failed_status
 from stator.operator.options import OperatorOptions
 from stator.operator.plan import Plan
@@ -28,23 +28,22 @@ _UNTOLD = ("NotInstalled", "OwnershipConflict")
 def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Plan:
     """Plan one pass. A graph that is being deleted is left to the garbage collector: nothing is made anew.
 
-    A graph without a record of its provider gets that and nothing else; recording it brings the next pass.
+    A graph without a record of its provider gets its records and nothing else; recording it brings the next pass.
     """
     if "deletionTimestamp" in observed.graph["metadata"]:
         return Plan()
+    if not recorded(observed) and not isinstance(choice := chosen(observed, options), Trouble):
+        return _first(observed, annotated(observed, options, provider=choice, generation=""), options, now)
     provider = "grove" if CLIQUE_SET in options.installed else "component"
     given = msgspec.structs.replace(options.render, provider=provider, pull_secrets=observed.pull_secrets)
     try:
-        graph = load(observed.graph)
+        graph = load(observed.graph, without=GENERATIONS)
         given = msgspec.structs.replace(given, waiting_for_checkpoint=awaited(graph, observed.started))
         manifest = render(graph, given)
     except InvalidInputError as error:
         return failed(observed, Trouble("InvalidSpec", in_one_line(error)), now)
-    if not recorded(observed):
-        choice = chosen(observed, options)
-        if isinstance(choice, Trouble):
-            return failed(observed, choice, now)
-        return Plan(apply=(annotated(observed, options, provider=choice, generation=""),))
+    if not recorded(observed) and isinstance(choice, Trouble):
+        return failed(observed, choice, now)
     if trouble := contradicted(observed, manifest.provider):
         return failed(observed, trouble, now)
     options = msgspec.structs.replace(options, render=given)
@@ -65,6 +64,18 @@ def failed(observed: Observed, trouble: Trouble, now: datetime) -> Plan:
         return Plan()
     status = failed_status(observed, trouble, now)
     return Plan(status=status, events=events_of(observed, status))
+
+
+def _first(observed: Observed, own: Json, options: OperatorOptions, now: datetime) -> Plan:
+    """The plan that writes the records of a graph without any: all that it would have after the pass that follows."""
+    metadata = observed.graph["metadata"]
+    annotations = {**observed.annotations, **own["metadata"]["annotations"]}
+    ahead = {**observed.graph, "metadata": {**metadata, "annotations": annotations}}
+    plan = reconcile(msgspec.structs.replace(observed, graph=ahead), options, now)
+    if not plan.apply:
+        return plan
+    is_record = plan.apply[0]["metadata"].get("uid") == observed.uid
+    return Plan(apply=(plan.apply[0] if is_record else own,))
 
 
 def _records(observed: Observed, own: Json) -> tuple[Json, ...]:

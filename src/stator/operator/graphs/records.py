@@ -20,6 +20,7 @@ from stator.render.provider import RECORDED
 WORKER_HASH = "nvidia.com/current-worker-hash-v2"
 # Written by operators of another layout of the hash; read, never written.
 LEGACY_WORKER_HASH = "nvidia.com/current-worker-hash"
+GENERATIONS = frozenset({WORKER_HASH, LEGACY_WORKER_HASH})
 
 
 def generation_on_record(observed: Observed) -> str:

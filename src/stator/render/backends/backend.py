@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stator.errors import Problem
 from stator.render.backends import cache, sglang, trtllm, vllm
-from stator.render.backends.injection import Argv, NoPlaceError
+from stator.render.backends.injection import Argv, NoPlaceError, runs_of
 from stator.render.backends.setters import without_probes
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
@@ -33,7 +33,17 @@ def engine_changes(context: Context, body: Json, env: Sequence[Entry], problems:
         unprobed = without_probes(context, body, PROBES, f"{context.backend} multinode, {context.role.name}")
         made = Changes(missing=(_unplaced(context, str(error)),))
         made = together(made, unprobed) if context.role.is_worker else made
-    return together(made, cache.changes(context, body, problems))
+    return together(made, _other_runs(context, made), cache.changes(context, body, problems))
+
+
+def _other_runs(context: Context, made: Changes) -> Changes:
+    """Say that the first run of the framework got the flags, where a script holds more than one."""
+    runs = runs_of(context.command_line, context.backend)
+    flagged = any(item.subject == "flag" and item.name.startswith("--") for item in made.provenance)
+    if len(runs) < 2 or not flagged:  # noqa: PLR2004 (two runs are the first that differ)
+        return Changes()
+    why = f"the flags for {context.role.nodes} nodes go to the first of {len(runs)} runs of `-m {runs[0].module}` only"
+    return Changes(missing=(_not_rendered(context, why),))
 
 
 def _none(context: Context) -> Changes:
@@ -43,9 +53,13 @@ def _none(context: Context) -> Changes:
 
 
 def _unplaced(context: Context, why: str) -> NotRendered:
-    field = "args" if context.component.main.get("args") else "command"
-    return NotRendered(
-        (*context.component.main_path, field),
-        context.at_container(field),
+    return _not_rendered(
+        context,
         f"nothing is added for {context.role.nodes} nodes: {why}; the command has to find the other nodes by itself",
     )
+
+
+def _not_rendered(context: Context, why: str) -> NotRendered:
+    """A note at the words of the command line."""
+    field = "args" if context.component.main.get("args") else "command"
+    return NotRendered((*context.component.main_path, field), context.at_container(field), why)

@@ -8,6 +8,7 @@ from stator.errors import Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine
 from stator.render import names
+from stator.render.backends.injection import runs_of
 
 NONE = "noop"
 FRAMEWORKS = ("sglang", "vllm", "trtllm")
@@ -15,11 +16,7 @@ FRAMEWORKS = ("sglang", "vllm", "trtllm")
 
 def detect(command_line: CommandLine) -> tuple[str, ...]:
     """The frameworks whose module a command line runs (`python3 -m dynamo.sglang`), each once."""
-    return tuple(
-        framework
-        for framework in FRAMEWORKS
-        if any(f"{found.module}.".startswith(f"dynamo.{framework}.") for found in command_line.invocations)
-    )
+    return tuple(framework for framework in FRAMEWORKS if runs_of(command_line, framework))
 
 
 def backends_of(graph: Graph, command_lines: Mapping[str, CommandLine], problems: list[Problem]) -> dict[str, str]:

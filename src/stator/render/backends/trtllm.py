@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.render.backends.injection import Argv, invocation_of, quoted
+from stator.render.backends.injection import Argv, NoPlaceError, invocation_of, quoted
 from stator.render.backends.setters import literal, set_by, without_probes
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
@@ -20,6 +20,8 @@ from stator.render.resources import gpu_count
 _PORT = 2222
 _KEYS = "/ssh-pk"
 _DNS_SECONDS = 300
+# Linux takes no longer argument (execve(2), MAX_ARG_STRLEN), and the whole launch is one.
+_LONGEST = 128 * 1024 - 1
 # Read by the ranks, and often set by the image and not by the pod.
 _PASSED_ON = frozenset(
     {
@@ -40,7 +42,8 @@ _CONFIGURATION = f"Host *\\nIdentityFile ~/.ssh/id_rsa\\nStrictHostKeyChecking n
 def changes(context: Context, body: Json, argv: Argv, env: Sequence[Entry]) -> Changes:
     """The MPI launch or the SSH server of this pod; `env` is the container's, whose names every rank gets.
 
-    Nothing on a single node. Raises NoPlaceError if the command line does not show TensorRT-LLM.
+    Nothing on a single node. Raises NoPlaceError if the command line does not show TensorRT-LLM, or the
+    hosts are too many for one command line.
     """
     role = context.role
     if role.nodes == 1:
@@ -57,10 +60,15 @@ def changes(context: Context, body: Json, argv: Argv, env: Sequence[Entry]) -> C
             ),
         )
     else:
+        if role.nodes * len(role.worker_host) > _LONGEST:
+            raise _too_long(role.nodes)
+        hosts = list(role.worker_hosts())
         passed = sorted({*_PASSED_ON, _FQDN, *(entry.name for entry in env)})
         ranks = role.nodes * gpu_count(body.get("resources") or {})
-        steps = [_keys(), *([_wait(role.worker_hosts)] if role.hosts_need_dns else [])]
-        script = " && ".join([*steps, _launch(context, argv, max(ranks, role.nodes), passed)])
+        steps = [_keys(), *([_wait(hosts)] if role.hosts_need_dns else [])]
+        script = " && ".join([*steps, _launch([role.leader, *hosts], argv, max(ranks, role.nodes), passed)])
+        if len(script) > _LONGEST:
+            raise _too_long(role.nodes)
         made = Changes()
     secret = context.options.mpi_secret
     started = Changes(
@@ -98,6 +106,12 @@ def _keys() -> str:
     )
 
 
+def _too_long(nodes: int) -> NoPlaceError:
+    return NoPlaceError(
+        f"the names of {nodes} hosts are longer than the {_LONGEST} bytes that Linux takes as a command"
+    )
+
+
 def _server() -> str:
     return " && ".join(
         [
@@ -117,13 +131,12 @@ def _wait(hosts: Sequence[str]) -> str:
     )
 
 
-def _launch(context: Context, argv: Argv, ranks: int, passed: Sequence[str]) -> str:
-    hosts = ",".join([context.role.leader, *context.role.worker_hosts])
+def _launch(hosts: Sequence[str], argv: Argv, ranks: int, passed: Sequence[str]) -> str:
     original = _script(argv) or quoted(argv.words)
     variables = " ".join(f"-x {name}" for name in passed)
     return (
         'set -- && if [ "$(id -u)" = 0 ]; then set -- --allow-run-as-root; fi && '
-        f'exec mpirun "$@" --oversubscribe -n {ranks} -H "{hosts}" '
+        f'exec mpirun "$@" --oversubscribe -n {ranks} -H "{",".join(hosts)}" '
         f'--mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i ~/.ssh/id_rsa" {variables} '
         f"bash -c {quoted([f'trtllm-llmapi-launch {original}'])}"
     )

@@ -56,7 +56,9 @@ def changes(context: Context, body: Json, argv: Argv) -> Changes:
 
 def _layout(context: Context, argv: Argv, gpus: int) -> Changes:
     if not gpus:
-        raise NoPlaceError("the container has no GPU limit, so nobody knows how an engine is spread over the nodes")
+        raise NoPlaceError(
+            "the container has no nvidia.com/gpu limit, so nobody knows how an engine is spread over the nodes"
+        )
     try:
         sizes = parallelism(invocation_of(argv, "vllm").argv)
     except UnreadableSizeError as error:

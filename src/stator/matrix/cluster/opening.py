@@ -1,0 +1,60 @@
+"""From a kubeconfig to a place where cells can run: connected, looked at, and rid of what an earlier run left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from stator.errors import InvalidInputError, Problem
+from stator.kube.resources import Kinds
+from stator.local.preparation import Preparation
+from stator.matrix.campaign import Wanted
+from stator.matrix.cluster import objects
+from stator.matrix.cluster.connection import connected
+from stator.matrix.cluster.isolation import GONE_WITHIN, remove_leftovers
+from stator.matrix.cluster.place import InCluster
+from stator.matrix.cluster.preflight import inspect
+from stator.matrix.results import ClusterFacts, MatrixRun
+
+_KINDS = Kinds()
+
+
+@contextmanager
+def in_cluster(
+    run: MatrixRun,
+    wanted: Wanted,
+    how: Preparation,
+    where: tuple[Path | None, str | None],
+    *,
+    timeout: float,
+    progress: Callable[[str], None],
+) -> Iterator[tuple[MatrixRun, InCluster]]:
+    """The run as one of this cluster, and the place its cells run in. `where` are kubeconfig and context, None: theirs.
+
+    Raises ConfigurationError, ApiError, UnfitClusterError, LeftNamespaceError before any cell, and InvalidInputError
+    if results so far are of another cluster.
+    """
+    with connected(*where) as connection:
+        applied = [_KINDS.of(value) for scenario in wanted.scenarios for value in objects.beside(scenario, "any")]
+        kubernetes = connection.run(inspect(connection.client, ((kind.group, kind.plural) for kind in applied)))
+        facts = ClusterFacts(kubernetes=kubernetes, context=connection.context)
+        if run.cluster not in {None, facts}:
+            raise InvalidInputError(
+                Problem(
+                    what="the results so far are of another cluster",
+                    why=f"{run.cluster} is not {facts}",
+                    remedy="name its context with --context, or run without --resume",
+                )
+            )
+        place = InCluster(connection, how.render, how.state.path, timeout=timeout)
+        for scenario in wanted.scenarios:
+            for file in objects.left_out(scenario):
+                progress(f"not applied: a document of {file} that is not of {scenario.graph.ref}'s namespace")
+        for name in connection.run(
+            remove_leftovers(connection.client, objects.holder(how.state.path), within=GONE_WITHIN)
+        ):
+            progress(f"removed namespace {name}, which an earlier run had left")
+        yield msgspec.structs.replace(run, cluster=facts), place

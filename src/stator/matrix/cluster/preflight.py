@@ -1,0 +1,80 @@
+"""Can this cluster run a matrix, and may this account? Everything that is missing is said at once, before any cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from stator.errors import ExitCode, Problem, StatorError
+from stator.kube.client import Client
+from stator.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, installed
+from stator.operator import kinds
+
+Json = dict[str, Any]
+
+# Verb, group, resource, subresource: what a cell does, in any namespace because its own does not exist yet.
+_RIGHTS = (
+    ("create", "", "namespaces", ""),
+    ("get", "", "namespaces", ""),
+    ("list", "", "namespaces", ""),
+    ("delete", "", "namespaces", ""),
+    ("create", kinds.GRAPH.group, kinds.GRAPH.plural, ""),
+    ("patch", kinds.GRAPH.group, kinds.GRAPH.plural, ""),
+    ("get", kinds.GRAPH.group, kinds.GRAPH.plural, ""),
+    ("list", "", "pods", ""),
+    ("get", "", "pods", "log"),
+    ("get", "", "services", "proxy"),
+    ("create", "", "services", "proxy"),
+)
+
+
+class UnfitClusterError(StatorError):
+    """The cluster lacks what a matrix needs, or the account may not do it."""
+
+    exit_code = ExitCode.UNDECIDED
+
+
+async def inspect(client: Client, resources: Iterable[tuple[str, str]]) -> str:
+    """The release of the cluster (`v1.37.2`), if a matrix can run on it.
+
+    `resources` are the groups and plurals of what is applied beside graphs. Raises UnfitClusterError with everything
+    that is missing, and ApiError if the cluster cannot be asked.
+    """
+    version = await client.get_path("/version")
+    problems: list[Problem] = []
+    if kinds.GRAPH not in await installed(client, [kinds.GRAPH]):
+        problems.append(
+            Problem(
+                what=f"the cluster does not know {kinds.GRAPH.kind} of {kinds.GRAPH.api_version}",
+                why="its definitions are not installed, or not served in this version",
+                remedy="install the operator with them: stator install --image IMAGE | kubectl apply -f -",
+            )
+        )
+    beside = [(verb, *resource, "") for resource in resources for verb in ("create", "patch")]
+    for right in dict.fromkeys((*_RIGHTS, *beside)):
+        problems += [problem async for problem in _missing(client, right)]
+    if problems:
+        raise UnfitClusterError(*problems)
+    return str(version.get("gitVersion", ""))
+
+
+async def _missing(client: Client, right: tuple[str, str, str, str]) -> Any:
+    verb, group, resource, subresource = right
+    asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
+    review: Json = {
+        "apiVersion": SELF_SUBJECT_ACCESS_REVIEW.api_version,
+        "kind": SELF_SUBJECT_ACCESS_REVIEW.kind,
+        "spec": {"resourceAttributes": {key: value for key, value in asked.items() if value}},
+    }
+    status = (await client.create(SELF_SUBJECT_ACCESS_REVIEW, review)).get("status") or {}
+    if not status.get("allowed"):
+        whole = "/".join(_parts(resource, subresource)) + (f".{group}" if group else "")
+        yield Problem(
+            what=f"you may not {verb} {whole} in the cluster",
+            why=str(status.get("reason") or "no role of the account allows it"),
+            remedy="bind a ClusterRole with this right to it: each cell has a namespace of its own",
+        )
+
+
+def _parts(*words: str) -> Iterator[str]:
+    return (word for word in words if word)
