@@ -58,9 +58,7 @@ def main() -> None:
         sys.exit("no API server: hack/kubernetes/build failed")
     with tempfile.TemporaryDirectory(prefix="stator-churn-") as directory, attach(Path(directory), assets) as server:
         install(server)
-        subprocess.run(
-            [server.kubectl, "--kubeconfig", server.kubeconfig, "create", "namespace", NAMESPACE], check=True
-        )
+        server.run_kubectl("create", "namespace", NAMESPACE)
         asyncio.run(measure(server))
 
 

@@ -75,11 +75,14 @@ async def live(view: View, kubectl: Kubectl, generation: int) -> None:
     await kubectl("delete", "dgd", "--all", "--wait=false")
 
 
+def _is_busy(held: dict[str, Any]) -> bool:
+    return any(held["sizes"][name] for name in ("Queue._since", "Queue._running", "Driver._statuses"))
+
+
 async def rested(operator: Hastened) -> dict[str, Any]:
     """What it holds once it knows that all graphs are gone, and has nothing to do."""
-    busy = ("Queue._since", "Queue._running", "Driver._statuses")
     async with asyncio.timeout(RESTS_WITHIN):
-        while any((found := await operator.held())["sizes"][name] for name in busy):  # noqa: ASYNC110 (another process tells us nothing)
+        while _is_busy(found := await operator.held()):  # noqa: ASYNC110 (another process tells us nothing)
             await asyncio.sleep(0.2)
     return found
 
