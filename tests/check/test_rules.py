@@ -670,6 +670,21 @@ def test_a_changed_default_is_said_where_it_is_crossed(
     assert rule not in {name for name, _, _ in same}
 
 
+@pytest.mark.parametrize(
+    ("rule", "part"),
+    [
+        ("DYN503", worker("1.5.1", "--embedding-worker")),
+        ("DYN504", worker("1.5.1")),
+        ("DYN505", worker("1.5.1", engine="trtllm")),
+    ],
+)
+def test_the_way_back_over_a_boundary_is_told_in_its_own_words(rule: str, part: dict[str, Any]) -> None:
+    """Going down, nothing begins and nothing becomes a default: the message says what ends."""
+    back = report(graph(frontend("1.5.1"), part), after=Version(1, 2, 1)).findings
+    (finding,) = [each for each in back if each.rule == rule]
+    assert "again" in finding.message or "no longer" in finding.message
+
+
 def test_what_the_user_settled_is_no_changed_default() -> None:
     """A default does not matter to whoever set the value."""
     made = graph(frontend("1.3.1", "--router-mode", "kv", "--router-queue-threshold", "16"), worker("1.3.1"))

@@ -133,12 +133,12 @@ def writes(plural: str) -> Matches:
     return lambda request: request.method != "GET" and f"/{plural}" in request.path
 
 
-def answer(status: int, reason: str, **headers: str) -> Fault:
+def answer(status: int, reason: str, message: str = "", **headers: str) -> Fault:
     """The server refuses and does nothing."""
 
     async def fault(_: web.Request, __: Forward) -> web.StreamResponse:
         body = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": status, "reason": reason}
-        return web.json_response(body | {"message": f"{reason} by script"}, status=status, headers=headers)
+        return web.json_response(body | {"message": message or f"{reason} by script"}, status=status, headers=headers)
 
     return fault
 

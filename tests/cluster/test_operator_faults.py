@@ -7,7 +7,7 @@ from pathlib import Path
 import proxy as faults
 import pytest
 from kubelet import Kubelet
-from operating import Json, Kubectl, View, graph, operating
+from operating import Json, Kubectl, View, condition, graph, operating
 from proxy import Fault, Proxy, through
 
 from stator.kube import client as client_module
@@ -124,3 +124,35 @@ async def test_an_operator_that_leads_and_has_nothing_to_do_renews_its_lease_and
         lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/stator"
         assert requests <= {f"GET {lease}", f"PUT {lease}"}
         assert f"PUT {lease}" in requests
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "message"),
+    [
+        (413, "RequestEntityTooLarge", "limit is 3145728"),
+        (500, "InternalError", "etcdserver: request is too large"),
+    ],
+)
+async def test_an_object_that_is_too_large_is_told_and_not_sent_again_and_again(
+    namespace: str,
+    view: View,
+    kubectl: Kubectl,
+    proxy: Proxy,
+    tmp_path: Path,
+    status: int,
+    reason: str,
+    message: str,
+) -> None:
+    """Nothing but a smaller graph helps, so the condition says it, and the operator does not hammer the server."""
+    proxy.on(faults.writes("deployments"), faults.answer(status, reason, message), times=1000)
+    async with operating(through(proxy, tmp_path), namespace) as operator:
+        await kubectl.apply(graph())
+        await view.until(
+            lambda: (
+                [condition(value, "Available").get("reason") for value in view.all(kinds.COMPONENT)]
+                == ["Refused", "Refused"]
+            )
+        )
+        assert all(message in condition(value, "Available")["message"] for value in view.all(kinds.COMPONENT))
+        assert operator.failed == 0
+        assert len([request for request in proxy.seen if "/deployments/" in request]) < 12

@@ -259,3 +259,46 @@ async def test_graphs_that_no_webhook_has_seen_get_a_reason_each(
         versions = [view.get(kinds.GRAPH, name)["metadata"]["resourceVersion"] for _, name in stored]
         await operator.look(passes=3 * len(stored))
         assert versions == [view.get(kinds.GRAPH, name)["metadata"]["resourceVersion"] for _, name in stored]
+
+
+async def test_a_graph_as_large_as_the_server_takes_is_kept(
+    cluster: Server, namespace: str, client: Client, view: View, kubectl: Kubectl
+) -> None:
+    """Hundreds of kilobytes of variables reach the pods, and go with the graph: nothing of it is kept a second time."""
+    large = graph()
+    large["metadata"]["namespace"] = namespace
+    large["spec"]["env"] = [{"name": f"V{number}", "value": "x" * 1000} for number in range(300)]
+    async with operating(cluster.kubeconfig, namespace) as operator, Kubelet(client, namespace):
+        await client.create(kinds.GRAPH, large)
+        await view.until(lambda: view.ready("chat"))
+        assert operator.failed == 0
+        await kubectl("delete", "dgd", "chat", "--timeout=60s")
+        await view.until(lambda: not view.all(DEPLOYMENT))
+
+
+@pytest.mark.parametrize(
+    ("name", "component", "reason"),
+    [
+        ("a" * 30, "W" * 23, "all_resources_are_ready"),
+        ("a" * 40, "W" * 30, "InvalidSpec"),
+        ("chat.v2", "Worker", "all_resources_are_ready"),
+        ("0chat", "Worker", "InvalidSpec"),
+    ],
+)
+async def test_names_up_to_the_limit_work_and_longer_ones_are_told(
+    cluster: Server,
+    namespace: str,
+    client: Client,
+    view: View,
+    kubectl: Kubectl,
+    name: str,
+    component: str,
+    reason: str,
+) -> None:
+    """A workload's name has 63 characters, with the generation in it; what is longer names itself in the condition."""
+    value = graph(name)
+    value["spec"]["components"][1]["name"] = component
+    async with operating(cluster.kubeconfig, namespace) as operator, Kubelet(client, namespace):
+        await kubectl.apply(value)
+        await view.until(lambda: condition(view.get(kinds.GRAPH, name), "Ready").get("reason") == reason)
+        assert operator.failed == 0

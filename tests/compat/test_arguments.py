@@ -13,6 +13,6 @@ from stator.versions import Version
 )
 def test_an_option_with_an_optional_value_is_read_with_and_without_it(argv: list[str], values: tuple[str, ...]) -> None:
     """Given alone it counts as given, and a value stays one text."""
-    read = read_arguments("sglang", Version(1, 6, 0), argv)
+    read = read_arguments("sglang", Version(1, 6, 0), tuple(argv))
     assert read is not None
     assert read.values == {"dyn-structural-tag": values}

@@ -8,6 +8,7 @@ import pytest
 from rendered import graph_of, main_of, provenance_of, render, worker
 
 from stator.errors import InvalidInputError
+from stator.model import read_command_line
 from stator.render import render_graph
 from stator.render.output import to_yaml
 
@@ -38,6 +39,24 @@ def test_an_empty_list_or_null_leaves_the_default() -> None:
     main = main_of(render(worker("ports: []\nreadinessProbe: null")))
     assert [port["name"] for port in main["ports"]] == ["system", "nixl"]
     assert main["readinessProbe"]["httpGet"] == {"path": "/health", "port": "system"}
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("[python3, -m, dynamo.frontend, --router-mode, kv]", None),
+        ("[/usr/bin/python3.12]", ["-m", "dynamo.frontend"]),
+        ("[/entry.sh]", ["-m", "dynamo.frontend"]),
+        ("[python3, -m, debugpy, --listen, '5678']", ["-m", "dynamo.frontend"]),
+    ],
+)
+def test_a_command_that_is_whole_gets_no_default_args(command: str, args: list[str] | None) -> None:
+    """A frontend's module is started once: after a command that names it, the default args would end it."""
+    text = worker().replace("command: [python3, -m, dynamo.sglang]", f"command: {command}")
+    manifest = render(text.replace("type: worker", "type: frontend"))
+    main = main_of(manifest)
+    assert main.get("args") == args
+    assert manifest.components[0].facts.command_line == read_command_line(main["command"], args or ())
 
 
 def test_a_users_probe_replaces_the_default_as_a_whole() -> None:

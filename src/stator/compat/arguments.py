@@ -9,8 +9,8 @@ and is not judged. The types and choices of values are not checked either.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -47,7 +47,9 @@ class Arguments(msgspec.Struct, frozen=True):
     rest: tuple[str, ...]
 
 
-def read_arguments(backend: str, release: Version | None, argv: Sequence[str]) -> Arguments | None:
+# Several rules ask about the same container one after the other.
+@lru_cache(maxsize=64)
+def read_arguments(backend: str, release: Version | None, argv: tuple[str, ...]) -> Arguments | None:
     """Read `argv`, the words after `python -m dynamo.<backend>`. None if the parser would end the process.
 
     That is an ambiguous abbreviation, a missing value, a value for a switch, or `--help` and the like.

@@ -6,6 +6,7 @@ Everything is as rendered and before any repair, so that a rule judges what the 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from stator.model.commandline import CommandLine
 from stator.versions import ResolvedVersion, Version
 
 
-class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The main container of one component.
 
     `env` is the merged list (infrastructure < type defaults < graph < component), one entry per name, as core
@@ -40,7 +41,11 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     def entry(self, name: str) -> Mapping[str, Any] | None:
         """The merged entry called `name`, literal or by reference."""
-        return next((entry for entry in self.env if entry["name"] == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Mapping[str, Any]]:
+        return {entry["name"]: entry for entry in self.env}
 
     def could_come_from_env_from(self, name: str) -> bool:
         """Whether any `envFrom` source could carry `name`: a source with prefix P can only if `name` starts with P."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from io import BytesIO
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import quote
@@ -40,6 +41,7 @@ SILENT_WATCH = 150.0
 RETRIES = 6
 LONGEST_RETRY_AFTER = 60.0
 _WHOLE = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+_AT_ONCE = 1 << 20
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
 Patch = Json | list[Json]
@@ -325,7 +327,7 @@ class Client:
             response = await self._session.request(
                 call.method,
                 call.url(self._server),
-                data=None if call.body is None else msgspec.json.encode(call.body),
+                data=None if call.body is None else _encoded(call.body),
                 headers=headers,
                 timeout=limits,
                 allow_redirects=False,
@@ -366,6 +368,12 @@ class _Call(NamedTuple):
         path = self.path or self.kind.path(self.namespace, quote(self.name, safe=""), self.subresource)
         query = "&".join(f"{name}={quote(value, safe='')}" for name, value in self.parameters.items() if value)
         return URL(f"{server}{path}?{query}" if query else f"{server}{path}", encoded=True)
+
+
+def _encoded(body: Json | Patch) -> bytes | BytesIO:
+    """The body; a large one as a file, which aiohttp sends piece by piece between other work."""
+    encoded = msgspec.json.encode(body)
+    return encoded if len(encoded) <= _AT_ONCE else BytesIO(encoded)
 
 
 def _write(*, dry_run: bool, manager: str = FIELD_MANAGER) -> dict[str, str]:

@@ -135,6 +135,12 @@ class InvalidError(ApiError):
         return tuple((str(cause.get("field", "")), str(cause.get("message", ""))) for cause in causes)
 
 
+class TooLargeError(ApiError):
+    """413, or 500 with etcd's own refusal: the object is larger than a request, or than what is stored, may be."""
+
+    remedy = "make the object smaller: large values belong into ConfigMaps of their own"
+
+
 class TooManyRequestsError(ApiError):
     """429: the server asks to come back later, and did so until the retries were used up."""
 
@@ -147,6 +153,9 @@ class ConfigurationError(StatorError):
     """The kubeconfig (or the service account of the pod) cannot be used."""
 
 
+# What etcd says of a value above its limit (`--max-request-bytes`); the API server makes a 500 of it.
+_TOO_LARGE = "request is too large"
+
 _BY_STATUS: dict[int, type[ApiError]] = {
     400: BadRequestError,
     UNAUTHORIZED: UnauthorizedError,
@@ -154,6 +163,7 @@ _BY_STATUS: dict[int, type[ApiError]] = {
     404: NotFoundError,
     CONFLICT: ConflictError,
     410: ExpiredError,
+    413: TooLargeError,
     422: InvalidError,
     TOO_MANY_REQUESTS: TooManyRequestsError,
 }
@@ -165,9 +175,10 @@ def from_status(request: Request, code: int, status: Any, *, retry_after: float 
     details = value.get("details")
     details = details if isinstance(details, dict) else {}
     reason = str(value.get("reason") or "")
-    return _class_of(code, reason, details)(
+    message = str(value.get("message") or f"HTTP status {code}")
+    return _class_of(code, reason, message, details)(
         request,
-        str(value.get("message") or f"HTTP status {code}"),
+        message,
         status=code,
         reason=reason,
         details=details,
@@ -175,9 +186,11 @@ def from_status(request: Request, code: int, status: Any, *, retry_after: float 
     )
 
 
-def _class_of(code: int, reason: str, details: dict[str, Any]) -> type[ApiError]:
+def _class_of(code: int, reason: str, message: str, details: dict[str, Any]) -> type[ApiError]:
     if code == CONFLICT and reason == "AlreadyExists":
         return AlreadyExistsError
     if code == CONFLICT and any(cause.get("reason") == "FieldManagerConflict" for cause in details.get("causes") or ()):
         return FieldConflictError
+    if code >= 500 and _TOO_LARGE in message:  # noqa: PLR2004 # RFC 9110, section 15.6
+        return TooLargeError
     return _BY_STATUS.get(code, ServerError if code >= 500 else ApiError)  # noqa: PLR2004 # RFC 9110, section 15.6

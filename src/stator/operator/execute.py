@@ -33,6 +33,7 @@ from stator.kube.errors import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    TooLargeError,
 )
 from stator.kube.ownership import digest
 from stator.kube.resources import SECRET, Key, Kind, key_of
@@ -69,6 +70,7 @@ _REFUSALS = (
     _Refusal(FieldConflictError, "FieldConflict", 60.0),
     _Refusal(InvalidError, "Refused", 300.0),
     _Refusal(BadRequestError, "Refused", 300.0),
+    _Refusal(TooLargeError, "Refused", 300.0),
     _Refusal(ForbiddenError, "Forbidden", 60.0),
     _Refusal(NotFoundError, "NotInstalled", 60.0),
 )

@@ -2,7 +2,8 @@
 
 The upstream operator's merge rules: a list of the user's replaces the default list as a whole, except `env`, which
 merges by name; an empty value never overrides a default; a probe of the user's replaces the default probe as a
-whole, handler and timings, since a probe with two handlers is refused by the API server.
+whole, handler and timings, since a probe with two handlers is refused by the API server. One differs: a command that
+runs Dynamo by itself takes no default args, which upstream appends and Dynamo refuses.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 from stator.errors import Problem
 from stator.model import MAIN, RUNTIME_CONTAINER
 from stator.render.context import Context, copied
-from stator.render.defaults import PROBES, Defaults, detail
+from stator.render.defaults import PROBES, Defaults, args_behind, detail
 from stator.render.environment import Entry, merge, shown
 from stator.render.manifest import Provenance, Setter
 
@@ -45,7 +46,7 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
     body: Json = copied({key: value for key, value in user.items() if key not in {"env", "envFrom"}})
     body["name"] = context.container
     provenance: list[Provenance] = []
-    for field, default in (("command", defaults.command), ("args", defaults.args)):
+    for field, default in (("command", defaults.command), ("args", args_behind(user, defaults.args))):
         provenance.extend(_argv(context, field, default))
         if default and not body.get(field):
             body[field] = list(default)

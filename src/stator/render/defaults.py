@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from stator.model.commandline import read_command_line
 from stator.render import gates, names
 from stator.render.context import Context
 from stator.render.environment import Entry, shown
@@ -48,6 +49,18 @@ def command_of(component_type: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if component_type == "epp":
         return (), ()
     return SHELL, ()
+
+
+def args_behind(user: Mapping[str, Any], args: tuple[str, ...]) -> tuple[str, ...]:
+    """The default args of a container: none where they start a module and its own command runs Dynamo by itself.
+
+    Dynamo exits at arguments that it does not know (`Unknown arguments specified: ['-m', 'dynamo.frontend']`, seen
+    with 1.6.1).
+    """
+    if args[:1] != ("-m",) or not user.get("command"):
+        return args
+    runs = read_command_line(user["command"], ()).invocations
+    return () if any(run.module.startswith("dynamo.") and not run.in_shell for run in runs) else args
 
 
 def defaults_of(context: Context) -> Defaults:

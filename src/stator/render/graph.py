@@ -14,7 +14,7 @@ from stator.render import images, names, rbac, unrendered
 from stator.render.backends.detection import backends_of
 from stator.render.component import Parts, component_parts
 from stator.render.context import Context, discovery
-from stator.render.defaults import command_of
+from stator.render.defaults import args_behind, command_of
 from stator.render.deployment_config import configured
 from stator.render.generation import worker_hash
 from stator.render.manifest import Manifest, NotRendered, RenderedComponent, RenderOptions
@@ -167,7 +167,7 @@ def _command_lines(in_roles: Sequence[tuple[Role, Component]], options: RenderOp
 def _command_line(component: Component, options: RenderOptions) -> CommandLine:
     command, args = ((), ()) if runtime_container(component, options) else command_of(component.type)
     main = component.main
-    return read_command_line(main.get("command") or command, main.get("args") or args)
+    return read_command_line(main.get("command") or command, main.get("args") or args_behind(main, args))
 
 
 def _parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:

@@ -15,8 +15,9 @@ _KINDS = {"embedding": serves_embeddings, "kv-router": routes_by_kv}
 
 
 def crosses(facts: MoveFacts, rule: Rule) -> Iterator[Outcome]:
-    """Containers that go over a boundary at which a default changes: outcome `crosses`.
+    """Containers that go over a boundary at which a default changes: outcome `crosses`, or `back` on the way down.
 
+    A rule without `back` says the same both ways.
     `looks_for`: `boundaries`; `unless_variables` and `unless_flags`, with which the default does not count; `kind`,
     the sort of container it matters to.
     """
@@ -33,7 +34,7 @@ def crosses(facts: MoveFacts, rule: Rule) -> Iterator[Outcome]:
             boundary = Version.parse(text)
             if (one < boundary) != (other < boundary):
                 yield Outcome(
-                    key="crosses",
+                    key="back" if other < one and "back" in rule.outcomes else "crosses",
                     component=after.component,
                     values={"before": str(one), "after": str(other), "boundary": text},
                     versions={"before": str(one), "after": str(other)},
