@@ -258,7 +258,7 @@ class Client:
         parameters = {"container": container, "tailLines": str(lines), "previous": "true" if previous else ""}
         call = _Call("get", "GET", POD, namespace, name, "log", parameters)
         async with self._slots:
-            response = await self._send(call, _WHOLE)
+            response = await self._send(call, _whole())
             return (await _read(call.request, response)).decode("utf-8", "replace")
 
     async def passed_on(
@@ -294,7 +294,7 @@ class Client:
         for attempt in range(RETRIES + 1):
             try:
                 async with self._slots:
-                    response = await self._send(call, _WHOLE)
+                    response = await self._send(call, _whole())
                     return await _decode(call.request, response)
             except ApiError as error:
                 asked = error.status == TOO_MANY_REQUESTS or error.status >= 500  # noqa: PLR2004 # RFC 9110, 15.6
@@ -368,6 +368,11 @@ class _Call(NamedTuple):
         path = self.path or self.kind.path(self.namespace, quote(self.name, safe=""), self.subresource)
         query = "&".join(f"{name}={quote(value, safe='')}" for name, value in self.parameters.items() if value)
         return URL(f"{server}{path}?{query}" if query else f"{server}{path}", encoded=True)
+
+
+def _whole() -> aiohttp.ClientTimeout:
+    """How long a request with one answer may take."""
+    return aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
 
 
 def _encoded(body: Json | Patch) -> bytes | BytesIO:
