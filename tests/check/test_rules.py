@@ -405,10 +405,11 @@ CASES: list[tuple[str, str, str, Case, list[Case]]] = [
         "DYN318",
         "warning",
         "Worker",
-        one(worker("1.6.1", "--model", "m", engine="vllm"), frontend("1.6.1", "--router-mode", "kv")),
+        one(worker("1.1.0", "--model", "m", engine="vllm"), frontend("1.1.0", "--router-mode", "kv")),
         [
             one(worker("1.6.1", "--kv-events-config", "{}", engine="vllm"), frontend("1.6.1", "--router-mode", "kv")),
             one(worker("1.6.1", "--model", "m", engine="vllm")),
+            one(worker("1.0.2", "--model", "m", engine="vllm"), frontend("1.0.2", "--router-mode", "kv")),
         ],
     ),
     (
