@@ -60,6 +60,12 @@ def test_what_cannot_be_planned_is_refused_with_words(tmp_path: Path, arguments:
     assert "Traceback" not in done.stderr
 
 
+def test_one_cell_is_counted_as_one(tmp_path: Path) -> None:
+    """A window of none plans the baseline alone."""
+    done = stator(tmp_path, "matrix", str(EXAMPLES / "chat.yaml"), "--plan", "--window", "0")
+    assert done.stdout.splitlines() == ["1. chat: frontend 1.6.1, worker 1.6.1", "1 cell"]
+
+
 def test_a_graph_that_cannot_run_here_is_refused_by_name(tmp_path: Path) -> None:
     """A GPU engine, before any environment is made; with the mocker in its place it can be planned."""
     graph = tmp_path / "vllm.yaml"

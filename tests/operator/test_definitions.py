@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any
 
+import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from stator.install.crds import custom_resource_definitions
-from stator.operator.definitions import missing_fields
+from stator.kube.client import Client
+from stator.kube.connection import Credentials
+from stator.operator.definitions import missing_fields, outdated
 
 WANTED = custom_resource_definitions(None)[0]
 Json = dict[str, Any]
@@ -60,3 +66,18 @@ def test_fields_of_a_newer_release_are_no_matter() -> None:
     live = deepcopy(WANTED)
     schema(live, "v1beta1")["properties"]["spec"]["properties"]["newer"] = {"type": "string"}
     assert missing_fields(live, WANTED) == ()
+
+
+async def test_a_definition_that_may_not_be_read_asks_for_the_right() -> None:
+    """Installing definitions again would not help an account that may not read them."""
+
+    async def refuse(request: web.Request) -> web.Response:
+        raise web.HTTPForbidden(text=json.dumps({"message": f"you may not get {request.path}", "reason": "Forbidden"}))
+
+    application = web.Application()
+    application.router.add_get("/{any:.*}", refuse)
+    async with TestServer(application) as server, aiohttp.ClientSession() as session:
+        client = Client(session, str(server.make_url("/")), Credentials(None))
+        [problem] = await outdated(client, [WANTED])
+    assert "cannot be compared" in problem.what
+    assert problem.remedy.startswith("grant the verb")

@@ -46,7 +46,7 @@ def view(run: MatrixRun, total: int) -> View:
 def plan_text(run: MatrixRun) -> str:
     """The cells in their order."""
     lines = [f"{number}. {cell.title}" for number, cell in enumerate(run.plan, start=1)]
-    return "\n".join([*lines, f"{len(lines)} cells"]) + "\n"
+    return "\n".join([*lines, f"{len(lines)} cell{'' if len(lines) == 1 else 's'}"]) + "\n"
 
 
 class Pace:

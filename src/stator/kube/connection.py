@@ -35,6 +35,15 @@ def load_configuration(path: Path | None = None, context: str | None = None) -> 
     """
     try:
         whole = KubeConfig.from_file(path) if path else KubeConfig.from_env()
+        if context and context not in whole.contexts:
+            raise ConfigurationError(
+                Problem(
+                    what=f"there is no context {context!r}",
+                    position=Position(str(path)) if path else None,
+                    why=f"there are {', '.join(sorted(whole.contexts)) or 'none'}",
+                    remedy="name one of these with --context",
+                )
+            )
         single = whole.get(context)
     except (ConfigError, OSError, KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(

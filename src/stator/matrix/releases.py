@@ -59,6 +59,7 @@ class Releases(msgspec.Struct, frozen=True, kw_only=True):
                 Problem(
                     what=f"a window of {span} is wider than what is supported",
                     why=frontend_worker(baseline, oldest).words,
+                    remedy="give a smaller --window",
                 )
             )
         problems: list[Problem] = []
@@ -82,7 +83,8 @@ class Releases(msgspec.Struct, frozen=True, kw_only=True):
                 what=f"no release is selected for {major}.{minor}",
                 position=Position(self.file),
                 why=f"selected are {known}",
-                remedy="add the line with its newest patch; without it the matrix would have a hole",
+                remedy="choose among them, or select the line's newest patch in a file of your own (--releases): "
+                "without it the matrix would have a hole",
             )
         )
 

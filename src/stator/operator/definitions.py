@@ -9,34 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from stator.errors import Problem
 from stator.kube.client import Client
 from stator.kube.errors import ApiError, NotFoundError
 from stator.kube.resources import CUSTOM_RESOURCE_DEFINITION
 
 Json = dict[str, Any]
 
+REMEDY = "run: stator install --part definitions | kubectl apply --server-side -f -"
 _SHOWN = 8
 
 
-async def outdated(client: Client, wanted: Sequence[Json]) -> tuple[str, ...]:
-    """What the cluster's definitions lack of the wanted ones, one line each; empty if they lack nothing.
+async def outdated(client: Client, wanted: Sequence[Json]) -> tuple[Problem, ...]:
+    """What the cluster's definitions lack of the wanted ones, one problem each; empty if they lack nothing.
 
-    What cannot be read is said too.
+    What cannot be read is said too, and then the remedy is what the refusal asks for, not other definitions.
     """
-    lines = []
+    problems = []
     for definition in wanted:
         name = definition["metadata"]["name"]
         try:
             live = await client.get(CUSTOM_RESOURCE_DEFINITION, name)
         except NotFoundError:
-            lines.append(f"the definition {name} is missing")
+            problems.append(Problem(what=f"the definition {name} is missing", remedy=REMEDY))
         except ApiError as error:
-            lines.append(f"the definition {name} cannot be compared: {error.message}")
+            problems.append(
+                Problem(what=f"the definition {name} cannot be compared: {error.message}", remedy=error.remedy)
+            )
         else:
             if missing := missing_fields(live, definition):
                 more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-                lines.append(f"the definition {name} lacks {', '.join(missing[:_SHOWN])}{more}")
-    return tuple(lines)
+                lacks = f"the definition {name} lacks {', '.join(missing[:_SHOWN])}{more}"
+                problems.append(Problem(what=lacks, remedy=REMEDY))
+    return tuple(problems)
 
 
 def missing_fields(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from stator.operator.listening import listen
 from stator.operator.metrics import Metrics
 
 # A check says why it fails, or "" if it does not.
@@ -18,7 +19,10 @@ _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @asynccontextmanager
 async def endpoints(metrics: Metrics, *, healthy: Check, ready: Check, host: str, port: int) -> AsyncIterator[int]:
-    """Serve while the context lasts; the port that was taken (`port` 0 takes a free one)."""
+    """Serve while the context lasts; the port that was taken (`port` 0 takes a free one).
+
+    Raises InvalidInputError if the address cannot be had.
+    """
     app = web.Application(client_max_size=1024)
     app.add_routes(
         [
@@ -30,7 +34,7 @@ async def endpoints(metrics: Metrics, *, healthy: Check, ready: Check, host: str
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
+        await listen(web.TCPSite(runner, host, port), "metrics and probes", "metrics")
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()

@@ -26,7 +26,7 @@ from stator.kube.resources import Key, Kind, installed
 from stator.operator import kinds
 from stator.operator.capabilities import schedulers
 from stator.operator.controllers import Controllers, controllers
-from stator.operator.definitions import Json, outdated
+from stator.operator.definitions import REMEDY, Json, outdated
 from stator.operator.endpoints import endpoints
 from stator.operator.log import logger
 from stator.operator.metrics import Metrics
@@ -39,7 +39,6 @@ _REPORTER = "stator.dev/operator"
 _SELF_REVIEW = Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
 # Seconds between two looks at which optional kinds there are.
 _DISCOVERY = 60.0
-_DEFINITIONS_REMEDY = "run: stator install --part definitions | kubectl apply --server-side -f -"
 
 
 class MissingDefinitionsError(StatorError):
@@ -72,8 +71,8 @@ async def operate(settings: Settings, metrics: Metrics | None = None, *, definit
     async with connect(settings.kubeconfig, on_request=count) as client, AsyncExitStack() as stack:
         found = await _installed(client)
         state.installed = found
-        for line in await outdated(client, definitions):
-            log.warning("definitions differ", what=line, remedy=_DEFINITIONS_REMEDY)
+        for problem in await outdated(client, definitions):
+            log.warning("definitions differ", what=problem.what, remedy=problem.remedy)
         if settings.metrics_port:
             await stack.enter_async_context(
                 endpoints(
@@ -166,7 +165,7 @@ async def _installed(client: Client) -> frozenset[Kind]:
     missing = [kind.kind for kind in kinds.OWN if kind not in found]
     if missing:
         what = f"the cluster does not serve {', '.join(missing)} in {kinds.GRAPH.api_version}"
-        raise MissingDefinitionsError(Problem(what=what, remedy=_DEFINITIONS_REMEDY))
+        raise MissingDefinitionsError(Problem(what=what, remedy=REMEDY))
     return found
 
 

@@ -68,7 +68,11 @@ def select_runtimes(known: Sequence[CachedRuntime], names: Sequence[str]) -> tup
         chosen.update({each.name: each for each in fitting})
         if not fitting:
             there = ", ".join(each.name for each in known) or "none"
-            problems.append(Problem(what=f"no environment {name!r}", why=f"there are {there}"))
+            problems.append(
+                Problem(
+                    what=f"no environment {name!r}", why=f"there are {there}", remedy="name one of them, or its version"
+                )
+            )
     if problems:
         raise InvalidInputError(*problems)
     return tuple(chosen.values())

@@ -18,6 +18,7 @@ import structlog
 from aiohttp import web
 
 from stator.operator import names
+from stator.operator.listening import listen
 from stator.operator.webhooks.conversion import convert
 from stator.operator.webhooks.defaults import defaults
 from stator.operator.webhooks.reviews import AdmissionReview, ConversionReview, allowed, judged
@@ -42,12 +43,13 @@ async def webhook_server(
     """Serve while the context lasts; the port that was taken (`port` 0 takes a free one).
 
     `policy` is asked for each question. `tls` may get another certificate at any time.
+    Raises InvalidInputError if the address cannot be had.
     """
     slots = asyncio.Semaphore(AT_A_TIME)
     runner = web.AppRunner(_application(policy, slots), access_log=None, keepalive_timeout=90, shutdown_timeout=10)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port, ssl_context=tls).start()
+        await listen(web.TCPSite(runner, host, port, ssl_context=tls), "the webhooks", "webhook")
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
