@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import jsonschema_rs
 import pytest
+import xmlschema
 import yaml
 from graphs import frontend, graph, worker
 
@@ -23,6 +24,9 @@ SARIF = json.loads((Path(__file__).parent / "data" / "sarif-schema-2.1.0.json").
 # Its pattern of languages closes a bracket it never opened, which a strict reader of expressions refuses.
 for holder in ("run", "toolComponent"):
     del SARIF["definitions"][holder]["properties"]["language"]["pattern"]
+
+# What the xUnit plugin of Jenkins takes (jenkinsci/xunit-plugin), the strictest reader that publishes a schema.
+JUNIT = xmlschema.XMLSchema(Path(__file__).parent / "data" / "junit-10.xsd")
 
 NOTHING = Report(operator="1.6.1")
 
@@ -92,6 +96,12 @@ def test_sarif_marks_ignored_findings_as_suppressed() -> None:
     suppressed = [result for result in run["results"] if result.get("suppressions")]
     assert [result["ruleId"] for result in suppressed] == ["DYN406"]
     assert suppressed[0]["suppressions"][0]["justification"] == "tried | here"
+
+
+@REPORTS
+def test_junit_is_what_build_servers_take(report: Report) -> None:
+    """Each file fits the schema by which they refuse one."""
+    JUNIT.validate(write("junit", report, "error"))
 
 
 @REPORTS

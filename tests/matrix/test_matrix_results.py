@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+import xmlschema
 from answers import answer
 
 from stator.cli.matrix import exit_code
@@ -214,6 +215,12 @@ def test_json_has_a_verdict_for_every_planned_cell() -> None:
     assert whole["verdicts"][MIX.id]["blame"] == "the mix: both releases pass alone"
     assert len(whole["verdicts"]) == 4
     assert whole["schema_version"] == 1
+
+
+def test_junit_is_what_build_servers_take() -> None:
+    """The file of a run with every outcome fits the schema by which they refuse one."""
+    schema = Path(__file__).parents[1] / "check" / "data" / "junit-10.xsd"
+    xmlschema.XMLSchema(schema).validate(to_junit(run(passed(NEW), passed(OLD), failed(MIX, "unary"))))
 
 
 def test_junit_holds_what_xml_can_hold() -> None:
