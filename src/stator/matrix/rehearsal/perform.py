@@ -95,7 +95,8 @@ def rehearse(
 def _make_environments(scenario: Scenario, moves: Sequence[Move], how: Preparation, say: Callable[[str], None]) -> None:
     """Make what some move needs before any traffic: a release nobody published is no upgrade that failed.
 
-    Nor does the making of an environment fall into a phase, whose traffic it would disturb. Raises StatorError with the problems of all of them.
+    Nor does the making of an environment fall into a phase, whose traffic it would disturb. Raises
+    RuntimeUnavailableError with the problems of all of them.
     """
     needed: dict[RuntimeRequest, None] = {}
     for graph in (graph for move in moves for graph in (move.before, move.after)):
