@@ -103,3 +103,13 @@ def test_what_cannot_be_rehearsed_is_refused_with_words(tmp_path: Path, argument
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_rehearsal_asks_for_every_release_before_anything_starts(tmp_path: Path) -> None:
+    """A release that cannot be had is bad input, not an upgrade that failed under traffic."""
+    chat = str(EXAMPLES / "chat.yaml")
+    done = stator(tmp_path, "rehearse", chat, "--set", "worker=7.7.7", "--offline")
+    assert done.returncode != 1
+    assert "7.7.7" in done.stderr
+    assert "starting" not in done.stderr
+    assert not done.stdout

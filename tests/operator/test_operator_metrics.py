@@ -95,6 +95,14 @@ def log() -> Iterator[io.StringIO]:
     structlog.reset_defaults()
 
 
+def test_text_in_a_file_has_no_colours(log: io.StringIO) -> None:
+    """A log that is piped or kept is read without a terminal."""
+    configure("text", stream=log)
+    logger("stator.test").info("leading", lease="default/stator")
+    assert "lease=default/stator" in log.getvalue()
+    assert "\x1b" not in log.getvalue()
+
+
 def test_each_line_names_the_object_and_the_pass(log: io.StringIO) -> None:
     """Everything logged in a pass carries its object and id, also by functions that know neither."""
     with bound(kind="DynamoGraphDeployment", object="ns/chat", reconcile="r-1"):

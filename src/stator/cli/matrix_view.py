@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 import click
 
 from stator.matrix.cells import Cell
-from stator.matrix.reports.grid import grids, mark, summary
+from stator.matrix.reports.grid import cells, grids, mark, summary
 from stator.matrix.results import CellResult, MatrixRun, Verdict
 from stator.matrix.running.pool import Watcher
 
@@ -46,7 +46,7 @@ def view(run: MatrixRun, total: int) -> View:
 def plan_text(run: MatrixRun) -> str:
     """The cells in their order."""
     lines = [f"{number}. {cell.title}" for number, cell in enumerate(run.plan, start=1)]
-    return "\n".join([*lines, f"{len(lines)} cell{'' if len(lines) == 1 else 's'}"]) + "\n"
+    return "\n".join([*lines, cells(len(lines))]) + "\n"
 
 
 class Pace:

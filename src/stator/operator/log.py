@@ -25,7 +25,9 @@ def configure(form: Format = "json", level: Level = "info", stream: TextIO | Non
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
     ]
-    last: Any = structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer()
+    stream = stream or sys.stderr
+    plain = structlog.dev.ConsoleRenderer(colors=stream.isatty())
+    last: Any = structlog.processors.JSONRenderer() if form == "json" else plain
     structlog.configure(
         processors=[
             *shared,
@@ -36,7 +38,7 @@ def configure(form: Format = "json", level: Level = "info", stream: TextIO | Non
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(stream)
     rest = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, last]
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=rest))
     root = logging.getLogger()

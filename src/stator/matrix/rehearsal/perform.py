@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from stator.errors import InvalidInputError, Problem, StatorError
-from stator.local.preparation import Preparation
+from stator.local.preparation import Preparation, requirements
+from stator.local.runtimes import RuntimeRequest, RuntimeUnavailableError, ensure
 from stator.local.settings import KUBELET, UNHURRIED, Settings
 from stator.local.supervisor.files import remove
 from stator.matrix.checks.service import MODELS, served_models
@@ -58,9 +59,10 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearse the moves one after the other. `say` hears a line for each phase.
 
-    Raises StatorError if the graph as it is cannot be started: then nothing was rehearsed. Whatever ends it, nothing
-    runs afterwards.
+    Raises StatorError if a release cannot be had or the graph as it is cannot be started: then nothing was rehearsed.
+    Whatever ends it, nothing runs afterwards.
     """
+    _make_environments(scenario, moves, how, say)
     stage = _Stage(scenario, how, pacing, tempo, say)
     try:
         stage.open(moves[0])
@@ -88,6 +90,26 @@ def rehearse(
         log=log,
         notes=_notes(phases),
     )
+
+
+def _make_environments(scenario: Scenario, moves: Sequence[Move], how: Preparation, say: Callable[[str], None]) -> None:
+    """Make what some move needs before any traffic: a release nobody published is no upgrade that failed.
+
+    Nor does the making of an environment fall into a phase, whose traffic it would disturb. Raises
+    RuntimeUnavailableError with the problems of all of them.
+    """
+    needed: dict[RuntimeRequest, None] = {}
+    for graph in (graph for move in moves for graph in (move.before, move.after)):
+        inventory = msgspec.structs.replace(scenario.inventory, graphs=(graph,))
+        needed.update(dict.fromkeys(requirements(inventory, how)))
+    problems: list[Problem] = []
+    for request in needed:
+        try:
+            ensure(request, cache=how.cache, progress=say, offline=how.offline)
+        except RuntimeUnavailableError as error:
+            problems += error.problems
+    if problems:
+        raise RuntimeUnavailableError(*problems)
 
 
 class _Stage:

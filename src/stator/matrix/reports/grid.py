@@ -87,7 +87,12 @@ def summary(run: MatrixRun) -> str:
     """One line with every count; what was not run is among them."""
     counts = run.count()
     parts = [f"{number} {MARKS[verdict].lower()}" for verdict, number in counts.items()]
-    return f"{len(run.plan)} cells: {', '.join(parts)}"
+    return f"{cells(len(run.plan))}: {', '.join(parts)}"
+
+
+def cells(number: int) -> str:
+    """`1 cell`, `35 cells`."""
+    return f"{number} cell{'' if number == 1 else 's'}"
 
 
 def place(run: MatrixRun) -> str:
