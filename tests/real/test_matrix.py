@@ -39,7 +39,9 @@ def test_an_interrupted_matrix_leaves_nothing_and_goes_on_where_it_was(stator: S
     assert first.stdout
     while not first.stdout.readline().startswith("[1/4"):
         assert first.poll() is None
+    # As `timeout` does, and people who cannot wait: the second one changes nothing.
     first.send_signal(signal.SIGINT)
+    first.send_signal(signal.SIGTERM)
     output, _ = first.communicate(timeout=DEADLINE)
     assert first.returncode == 130, output
     assert stator.processes() == []

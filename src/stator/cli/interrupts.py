@@ -12,8 +12,20 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def as_interrupt() -> Iterator[None]:
-    """Within the block each of the signals raises KeyboardInterrupt, a closed terminal among them."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in _SIGNALS}
+    """Within the block the first of the signals raises KeyboardInterrupt, also that of a closed terminal.
+
+    The others are not heard: what the first one began to take down is taken down (`timeout` sends two at once, and so
+    do people).
+    """
+    raised = False
+
+    def once(_number: int, _frame: FrameType | None) -> None:
+        nonlocal raised
+        if not raised:
+            raised = True
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, once) for number in _SIGNALS}
     try:
         yield
     finally:
