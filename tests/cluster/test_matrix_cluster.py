@@ -20,7 +20,6 @@ from stator.install.rights import access
 from stator.install.settings import Settings
 from stator.install.workload import namespace as own_namespace
 from stator.kube.client import Client
-from stator.kube.connection import connect
 from stator.kube.resources import CONFIG_MAP, NAMESPACE
 from stator.matrix.campaign import Conduct, Wanted, conduct, plan_run
 from stator.matrix.cluster import settling
@@ -44,13 +43,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with own_server(tmp_path_factory.mktemp("matrix")) as server:
         install(server)
         yield server
-
-
-@pytest.fixture
-async def client(cluster: Server) -> AsyncIterator[Client]:
-    """A client with every right."""
-    async with connect(cluster.kubeconfig) as made:
-        yield made
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
+from stator.cli import options
 from stator.install.installation import Part, installation
 from stator.install.settings import Settings, checked
 from stator.render.output import to_json, to_yaml
 
 _DEFAULTS = Settings()
-PULL_HELP = "Give this Secret of a graph's namespace to pods with an image from a registry it is for."
 
 
 @click.command()
@@ -26,7 +26,7 @@ PULL_HELP = "Give this Secret of a graph's namespace to pods with an image from 
     metavar="RULE|SEVERITY",
     help="Refuse graphs with such findings, which are warnings otherwise.",
 )
-@click.option("--pull-secret", "pull_secrets", multiple=True, metavar="NAME", help=PULL_HELP)
+@options.pull_secrets
 @click.option(
     "--part",
     type=click.Choice(["all", "definitions", "operator"]),

@@ -29,7 +29,6 @@ from stator.matrix.campaign import (
     sole_run,
 )
 from stator.matrix.cells import Canary
-from stator.matrix.cluster.opening import in_cluster
 from stator.matrix.releases import load_releases
 from stator.matrix.reports.grid import grids
 from stator.matrix.reports.html import to_html
@@ -153,6 +152,8 @@ def _run(run: MatrixRun, wanted: Wanted, how: Preparation, given: Mapping[str, A
     left: list[str] = []
     try:
         if given["cluster"]:
+            from stator.matrix.cluster.opening import in_cluster  # noqa: PLC0415 - cells here need no client
+
             where = (given["kubeconfig"], given["context"])
             with in_cluster(run, wanted, how, where, timeout=given["timeout"], progress=_progress) as (run, place):
                 left = place.left

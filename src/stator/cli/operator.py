@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from stator.cli import options
-from stator.cli.install import PULL_HELP
 from stator.install.crds import custom_resource_definitions
 from stator.operator.log import configure
 from stator.operator.names import LEASE
@@ -60,7 +59,7 @@ def operator() -> None:
 @click.option("--planner-cluster-role", default="", metavar="NAME", help="ClusterRole of planners' accounts.")
 @click.option("--epp-cluster-role", default="", metavar="NAME", help="ClusterRole of endpoint pickers' accounts.")
 @click.option("--mpi-secret", default=_RENDER.mpi_secret, metavar="NAME", help="Secret of multi-node TensorRT-LLM.")
-@click.option("--pull-secret", "pull_secrets", multiple=True, metavar="NAME", help=PULL_HELP)
+@options.pull_secrets
 @click.option("--scheduler", type=click.Choice(["auto", "none", "kai", "volcano"]), default="auto", help=_SCHEDULER)
 @options.no_repairs
 def run(

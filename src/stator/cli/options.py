@@ -39,6 +39,13 @@ from_operator = click.option(
 settings = click.option(
     "--set", "settings", multiple=True, metavar="COMPONENT=VERSION", help="Put a component, or a type, at a release."
 )
+pull_secrets = click.option(
+    "--pull-secret",
+    "pull_secrets",
+    multiple=True,
+    metavar="NAME",
+    help="Give this Secret of a graph's namespace to pods with an image from a registry it is for.",
+)
 text_or_json = click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 
 

@@ -40,7 +40,7 @@ REQUEST_TIMEOUT = 65.0
 SILENT_WATCH = 150.0
 RETRIES = 6
 LONGEST_RETRY_AFTER = 60.0
-_WHOLE = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT)
+# From here on a body is sent piece by piece, in bytes.
 _AT_ONCE = 1 << 20
 
 Propagation = Literal["Background", "Foreground", "Orphan"]

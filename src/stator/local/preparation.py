@@ -7,7 +7,7 @@ without a runtime, references that lead nowhere. Only then environments are made
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from stator.local.runtimes import (
     MODEL_FLAGS,
     Runtime,
     RuntimeRequest,
+    RuntimeUnavailableError,
     StandIn,
     directories_in_use,
     ensure,
@@ -99,6 +100,19 @@ def requirements(inventory: Inventory, how: Preparation) -> tuple[RuntimeRequest
     """
     drafts = _drafts(inventory, how)
     return tuple(dict.fromkeys(request for draft in drafts for request in draft.requests.values()))
+
+
+def unavailable(
+    requests: Iterable[RuntimeRequest], how: Preparation, *, progress: Callable[[str], None]
+) -> dict[RuntimeRequest, tuple[Problem, ...]]:
+    """Make each environment, and say what is wrong with those that cannot be had."""
+    problems: dict[RuntimeRequest, tuple[Problem, ...]] = {}
+    for request in dict.fromkeys(requests):
+        try:
+            ensure(request, cache=how.cache, progress=progress, offline=how.offline)
+        except RuntimeUnavailableError as error:
+            problems[request] = error.problems
+    return problems
 
 
 def _drafts(inventory: Inventory, how: Preparation) -> list[_Draft]:

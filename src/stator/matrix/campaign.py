@@ -14,8 +14,8 @@ import msgspec
 from stator import __version__
 from stator.errors import InvalidInputError, Problem
 from stator.local import lifecycle
-from stator.local.preparation import Preparation, requirements
-from stator.local.runtimes import RuntimeRequest, RuntimeUnavailableError, ensure
+from stator.local.preparation import Preparation, requirements, unavailable
+from stator.local.runtimes import RuntimeRequest
 from stator.local.state import StateDirectory
 from stator.matrix.cells import Canary, Cell, plan_cells
 from stator.matrix.results import CellResult, MachineFacts, MatrixRun, digest_of, now, read, write
@@ -94,24 +94,17 @@ def make_runtimes(
     A release that is not published, or a disk that is full, costs the cells that need it and no other.
     """
     scenarios = {scenario.name: scenario for scenario in wanted.scenarios}
-    failed: dict[RuntimeRequest, str] = {}
-    made: set[RuntimeRequest] = set()
     missing: dict[str, str] = {}
+    needed: dict[str, tuple[RuntimeRequest, ...]] = {}
     for cell in cells:
         try:
-            needed = requirements(inventory_of(scenarios[cell.scenario], cell), how)
+            needed[cell.id] = requirements(inventory_of(scenarios[cell.scenario], cell), how)
         except InvalidInputError as error:
             missing[cell.id] = "; ".join(str(problem) for problem in error.problems)
-            continue
-        for request in needed:
-            if request not in made and request not in failed:
-                try:
-                    ensure(request, cache=how.cache, progress=progress, offline=how.offline)
-                    made.add(request)
-                except RuntimeUnavailableError as error:
-                    failed[request] = "; ".join(str(problem) for problem in error.problems)
-        if whys := [failed[request] for request in needed if request in failed]:
-            missing[cell.id] = "; ".join(dict.fromkeys(whys))
+    failed = unavailable((request for requests in needed.values() for request in requests), how, progress=progress)
+    for cell_id, requests in needed.items():
+        if whys := [str(problem) for request in requests for problem in failed.get(request, ())]:
+            missing[cell_id] = "; ".join(dict.fromkeys(whys))
     return missing
 
 

@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from stator.render import Manifest, RenderOptions
+from stator.render.objects.mpi_keys import wants_mpi_keys
+
 Json = dict[str, Any]
 
 
@@ -37,6 +40,11 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
 
     namespace: str
     name: str
+
+
+def keys_of(namespace: str, manifest: Manifest, options: RenderOptions) -> tuple[Keys, ...]:
+    """The keys that the pods of a manifest mount: those of TensorRT-LLM engines that span nodes."""
+    return (Keys(namespace=namespace, name=options.mpi_secret),) if wants_mpi_keys(manifest) else ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

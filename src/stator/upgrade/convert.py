@@ -173,11 +173,10 @@ class _Work:
         changed = version != self.to
         text = chunk.written(document, new, lambda path: _moved(moved, path)) if changed else chunk.text
         [back] = parse("-", text.encode())[0]
+        ref = str(identify(document, self.namespace))
         if in_version(back.value, version) != value:
-            self.problems.append(
-                _would_differ(str(identify(document, self.namespace)), document.locate(()), ["values"])
-            )
-        self.adapters.append(Converted(ref=str(identify(document, self.namespace)), changed=changed, proof="values"))
+            self.problems.append(_would_differ(ref, document.locate(()), ["values"]))
+        self.adapters.append(Converted(ref=ref, changed=changed, proof="values"))
         return text
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NoReturn, Protocol
+
+import msgspec
 
 from stator.errors import ExitCode, Problem, StatorError
 from stator.kube import proxy
@@ -106,16 +109,7 @@ class Attended:
             for pod in self.pods
             for item in (pod.get("status") or {}).get("containerStatuses") or ()
         }
-        return CellResult(
-            cell=result.cell,
-            outcome=result.outcome,
-            why=result.why,
-            checks=result.checks,
-            contracts=result.contracts,
-            pods=self.timelines.told(),
-            runtimes=images,
-            ready_after=result.ready_after,
-        )
+        return msgspec.structs.replace(result, pods=self.timelines.told(), runtimes=images)
 
     def _apply(self) -> None:
         """The graph and what it refers to. Raises ApiError if the server, or admission, refuses one of them."""
@@ -193,19 +187,21 @@ class Attended:
             )
         )
 
-    def _ask(self, request: Request) -> Exchange:
-        """Send a request to the frontend through the API server."""
+    @cached_property
+    def _frontend(self) -> tuple[str, str]:
+        """The frontend's Service and its port, as the API server's proxy names them."""
         manifest = render_graph(self.graph, self.site.options)
         service = next(part.service for part in manifest.components if part.type == _FRONTEND and part.service)
         port = service["spec"]["ports"][0]
-        path = proxy.service_path(
-            self.name, service["metadata"]["name"], str(port.get("name") or port["port"]), request.path
-        )
+        return service["metadata"]["name"], str(port.get("name") or port["port"])
+
+    def _ask(self, request: Request) -> Exchange:
+        """Send a request to the frontend through the API server."""
         answer = self.site.connection.run(
             proxy.ask(
                 self.site.connection.client,
                 request.method,
-                path,
+                proxy.service_path(self.name, *self._frontend, request.path),
                 request.body.encode(),
                 timeout=REQUEST_TIMEOUT,
                 longest=LONGEST_BODY,

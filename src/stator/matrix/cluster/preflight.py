@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from stator.errors import ExitCode, Problem, StatorError
@@ -51,14 +51,15 @@ async def inspect(client: Client, resources: Iterable[tuple[str, str]]) -> str:
             )
         )
     beside = [(verb, *resource, "") for resource in resources for verb in ("create", "patch")]
-    for right in dict.fromkeys((*_RIGHTS, *beside)):
-        problems += [problem async for problem in _missing(client, right)]
+    missing = [await _missing(client, right) for right in dict.fromkeys((*_RIGHTS, *beside))]
+    problems += filter(None, missing)
     if problems:
         raise UnfitClusterError(*problems)
     return str(version.get("gitVersion", ""))
 
 
-async def _missing(client: Client, right: tuple[str, str, str, str]) -> Any:
+async def _missing(client: Client, right: tuple[str, str, str, str]) -> Problem | None:
+    """The problem with a right that the account does not have."""
     verb, group, resource, subresource = right
     asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
     review: Json = {
@@ -67,14 +68,11 @@ async def _missing(client: Client, right: tuple[str, str, str, str]) -> Any:
         "spec": {"resourceAttributes": {key: value for key, value in asked.items() if value}},
     }
     status = (await client.create(SELF_SUBJECT_ACCESS_REVIEW, review)).get("status") or {}
-    if not status.get("allowed"):
-        whole = "/".join(_parts(resource, subresource)) + (f".{group}" if group else "")
-        yield Problem(
-            what=f"you may not {verb} {whole} in the cluster",
-            why=str(status.get("reason") or "no role of the account allows it"),
-            remedy="bind a ClusterRole with this right to it: each cell has a namespace of its own",
-        )
-
-
-def _parts(*words: str) -> Iterator[str]:
-    return (word for word in words if word)
+    if status.get("allowed"):
+        return None
+    whole = (f"{resource}/{subresource}" if subresource else resource) + (f".{group}" if group else "")
+    return Problem(
+        what=f"you may not {verb} {whole} in the cluster",
+        why=str(status.get("reason") or "no role of the account allows it"),
+        remedy="bind a ClusterRole with this right to it: each cell has a namespace of its own",
+    )

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from stator.errors import InvalidInputError, Problem, StatorError
-from stator.local.preparation import Preparation, requirements
-from stator.local.runtimes import RuntimeRequest, RuntimeUnavailableError, ensure
+from stator.local.preparation import Preparation, requirements, unavailable
+from stator.local.runtimes import RuntimeRequest, RuntimeUnavailableError
 from stator.local.settings import KUBELET, UNHURRIED, Settings
 from stator.local.supervisor.files import remove
 from stator.matrix.checks.service import MODELS, served_models
@@ -102,14 +102,8 @@ def _make_environments(scenario: Scenario, moves: Sequence[Move], how: Preparati
     for graph in (graph for move in moves for graph in (move.before, move.after)):
         inventory = msgspec.structs.replace(scenario.inventory, graphs=(graph,))
         needed.update(dict.fromkeys(requirements(inventory, how)))
-    problems: list[Problem] = []
-    for request in needed:
-        try:
-            ensure(request, cache=how.cache, progress=say, offline=how.offline)
-        except RuntimeUnavailableError as error:
-            problems += error.problems
-    if problems:
-        raise RuntimeUnavailableError(*problems)
+    if failed := unavailable(needed, how, progress=say):
+        raise RuntimeUnavailableError(*(problem for problems in failed.values() for problem in problems))
 
 
 class _Stage:

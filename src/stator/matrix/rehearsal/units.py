@@ -20,6 +20,7 @@ from stator.local.preparation import Preparation, prepare
 from stator.local.settings import Settings
 from stator.local.state import GraphDirectory, StateDirectory
 from stator.matrix.exchange import Request, send
+from stator.matrix.running.cell import release_of
 from stator.matrix.running.settling import settle
 from stator.matrix.scenarios import MOCKER
 from stator.model import Graph, Inventory
@@ -50,7 +51,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def version(self) -> str:
         """The release, without its source."""
-        return self.pod.version.partition(" ")[0]
+        return release_of(self.pod)
 
     @property
     def mocker(self) -> bool:

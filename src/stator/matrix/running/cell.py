@@ -244,14 +244,14 @@ def _worker(pod: PodPlan) -> Worker:
         pod=pod.name,
         component=pod.component,
         type=pod.type,
-        version=main_version(pod),
+        version=release_of(pod),
         argv=[word for word in main.argv if isinstance(word, str)],
         env={name: value for name, value in main.env.items() if isinstance(value, str)},
     )
 
 
-def main_version(pod: PodPlan) -> str:
-    """The release of a planned pod, without the source of it: `1.5.1 (tag)` is 1.5.1."""
+def release_of(pod: PodPlan | PodStatus) -> str:
+    """The release of a pod, without the source of it: `1.5.1 (tag)` is 1.5.1."""
     return pod.version.partition(" ")[0]
 
 
@@ -259,7 +259,7 @@ def _timeline(pod: PodStatus) -> PodTimeline:
     return PodTimeline(
         name=pod.name,
         component=pod.component,
-        version=pod.version.partition(" ")[0],
+        version=release_of(pod),
         restarts=pod.restarts,
         transitions=tuple(Moment(each.after, each.ready, each.reason) for each in pod.transitions),
         message=pod.message,

@@ -20,12 +20,11 @@ from stator.operator.components.status import Trouble, events_of, failed_status,
 from stator.operator.lacking import not_installed, without_class
 from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned, refusal
-from stator.operator.plan import Deletion, Json, Keys, Plan
+from stator.operator.plan import Deletion, Json, Plan, keys_of
 from stator.operator.problems import in_one_line
 from stator.operator.rendered import load, render
 from stator.operator.serving import judged, serving
 from stator.render import Manifest, RenderedComponent, RenderOptions
-from stator.render.objects.mpi_keys import wants_mpi_keys
 
 # What nobody tells of: a kind that is installed, a name that somebody gives up.
 _LOOK_AGAIN = 60.0
@@ -66,7 +65,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     )
     return Plan(
         apply=objects.apply,
-        keys=(Keys(namespace=graph.namespace, name=options.render.mpi_secret),) if wants_mpi_keys(manifest) else (),
+        keys=keys_of(graph.namespace, manifest, options.render),
         delete=_deletions(observed, objects, settled_down=ready.ready),
         status=status,
         events=events_of(observed, status),

@@ -24,10 +24,9 @@ from stator.operator.graphs.status import Reason, Verdict, events_of, status_of,
 from stator.operator.lacking import not_installed
 from stator.operator.options import OperatorOptions
 from stator.operator.ownership import owned
-from stator.operator.plan import Event, Keys, Plan
+from stator.operator.plan import Event, Plan, keys_of
 from stator.operator.serving import judged, serving
 from stator.render import Manifest, RenderedComponent, names, render_graph
-from stator.render.objects.mpi_keys import wants_mpi_keys
 from stator.render.workloads.grove import SUFFIXES
 
 
@@ -64,7 +63,7 @@ def plan_cliques(
     )
     plan = Plan(
         apply=(*sorted_out.apply, *(() if trouble else (owned(wanted, observed.graph),))),
-        keys=(Keys(namespace=graph.namespace, name=options.render.mpi_secret),) if wants_mpi_keys(manifest) else (),
+        keys=keys_of(graph.namespace, manifest, options.render),
         patch=() if trouble else scaling(parts.values(), graph.namespace),
         delete=leftovers(observed, others, ready=status["state"] == "successful"),
         status=status,

@@ -10,8 +10,6 @@ made anew by it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from stator.operator.graphs.observed import Json, Observed
 from stator.operator.options import OperatorOptions
 from stator.render import names
@@ -35,18 +33,14 @@ def annotated(observed: Observed, options: OperatorOptions, *, provider: str, ge
         names.ORIGIN_VERSION: observed.annotations.get(names.ORIGIN_VERSION, str(options.render.operator)),
         WORKER_HASH: generation or observed.annotations.get(WORKER_HASH, ""),
     }
-    return _document(observed.graph, {key: value for key, value in wanted.items() if value})
-
-
-def _document(graph: Json, annotations: Mapping[str, str]) -> Json:
-    metadata = graph["metadata"]
+    metadata = observed.graph["metadata"]
     return {
-        "apiVersion": graph["apiVersion"],
-        "kind": graph["kind"],
+        "apiVersion": observed.graph["apiVersion"],
+        "kind": observed.graph["kind"],
         "metadata": {
             "name": metadata["name"],
             "namespace": metadata["namespace"],
             "uid": metadata["uid"],
-            "annotations": dict(annotations),
+            "annotations": {key: value for key, value in wanted.items() if value},
         },
     }
