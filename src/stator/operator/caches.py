@@ -95,12 +95,12 @@ class Caches:
 
     def get(self, kind: Kind, key: Key) -> Json | None:
         """An object of a kind that is kept whole."""
-        _note("entry", kind, key)
+        _note(*of_object(kind, key))
         return self.informers[kind].store.get(key)
 
     def child(self, kind: Kind, key: Key) -> Child | None:
         """An object of any kind as a child; None if it is not there, or not followed."""
-        _note("entry", kind, key)
+        _note(*of_object(kind, key))
         entry = self.informers[kind].store.entry(key) if kind in self.informers else None
         return _child(entry) if entry else None
 
@@ -142,6 +142,11 @@ class Caches:
                     store = self.informers[kind].store
                     for key in store.find_keys(OWNER, about):
                         yield key.name, _state(store.entry(key))
+
+
+def of_object(kind: Kind, key: Key) -> Read:
+    """The question for one object."""
+    return ("entry", kind, key)
 
 
 @contextmanager

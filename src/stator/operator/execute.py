@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
@@ -38,7 +38,7 @@ from stator.kube.errors import (
 from stator.kube.ownership import digest
 from stator.kube.resources import SECRET, Key, Kind, key_of
 from stator.kube.store import Entry, Store
-from stator.operator.caches import BY_LABEL, Caches, Read, noted
+from stator.operator.caches import BY_LABEL, Caches, Read, noted, of_object
 from stator.operator.completed import completed
 from stator.operator.components.status import Trouble, TroubleReason
 from stator.operator.kinds import KINDS, named
@@ -163,6 +163,8 @@ class Driver(Generic[Observed]):
                 return await self._refused(observed, refused, result)
             if not changed:
                 return await self._end(key, look, result)
+            if early := self._too_early(key, plan):
+                return early
         # Somebody else writes the same objects: let others have their turn before the next attempt.
         self._log.warning("does not settle", rounds=_ROUNDS)
         return _UNSETTLED
@@ -187,9 +189,9 @@ class Driver(Generic[Observed]):
         if early := self._too_early(key, look.plan):
             return early
         if await self._say(look.observed, look.plan, result):
-            await self._verify(key)
+            self._settle_said(key, look)
         elif result.value == "unchanged":
-            self._settle(key, look)
+            self._settle(key, look.plan, look.read)
         return look.plan.requeue_after
 
     async def _look(self, key: Key) -> _Look[Observed] | None:
@@ -199,35 +201,39 @@ class Driver(Generic[Observed]):
             if observed is None:
                 return None
             plan = self._reconciler.plan(observed, self._writes.now())
-        return _Look(observed, plan, _Read(tuple(reads), self._writes.caches.fingerprint(reads)))
+        return _Look(observed, plan, self._read(key, reads))
+
+    def _read(self, key: Key, reads: Iterable[Read]) -> _Read:
+        """What is to be read of this object, and besides, as it is now."""
+        own = of_object(self._reconciler.kind, key)
+        others = tuple(read for read in dict.fromkeys(reads) if read != own)
+        fingerprint = self._writes.caches.fingerprint
+        return _Read(fingerprint((own,)), fingerprint(others), others)
 
     def _is_settled(self, key: Key) -> bool:
         settled = self._settled.get(key)
-        return settled is not None and self._writes.caches.fingerprint(settled.reads) == settled.fingerprint
+        return settled is not None and self._read(key, settled.reads) == settled
 
-    def _settle(self, key: Key, look: _Look[Observed]) -> None:
+    def _settle(self, key: Key, plan: Plan, read: _Read) -> None:
         """There was nothing to do, and will not be until something that was read is different.
 
         A plan that wants to be looked at again, or that depends on what is not in the caches, is not over.
         """
-        if look.plan.requeue_after is None and not look.plan.keys:
-            self._settled[key] = look.read
+        if plan.requeue_after is None and not plan.keys:
+            self._settled[key] = read
 
-    async def _verify(self, key: Key) -> None:
-        """Look again after the status was written, without doing anything, for the pass that the write brings."""
-        look = await self._look(key)
-        if look is None:
-            return
-        plan = look.plan
-        if plan.patch or plan.delete or any(map(self._is_needed, plan.apply)):
-            return
-        if plan.status is None or not self._differs(self._reconciler.subject(look.observed), plan.status):
-            self._settle(key, look)
+    def _settle_said(self, key: Key, look: _Look[Observed]) -> None:
+        """There is nothing to do either if nothing is different but the status, and that is as it was planned.
 
-    def _is_needed(self, item: Json) -> bool:
-        kind = KINDS.of(item)
-        informer = self._writes.caches.informers.get(kind)
-        return self._writes.applier.needed(completed(item), informer.store.entry(key_of(item)) if informer else None)
+        A plan that its own status changes is made anew, in the pass that the write brings.
+        """
+        plan, read = look.plan, self._read(key, look.read.reads)
+        live = self._writes.caches.get(self._reconciler.kind, key)
+        if plan.status is None or plan.feeds_back or plan.patch or plan.delete or live is None:
+            return
+        is_all = read.besides == look.read.besides and _unsaid(live) == _unsaid(self._reconciler.subject(look.observed))
+        if is_all and not self._differs(live, plan.status):
+            self._settle(key, plan, read)
 
     def _too_early(self, key: Key, plan: Plan) -> float:
         """Seconds for which the first status waits, so that it is written once and not for every child that is made."""
@@ -239,27 +245,36 @@ class Driver(Generic[Observed]):
         return left if left > 0 else 0.0
 
     async def _apply(self, plan: Plan) -> tuple[list[StatorError], bool]:
-        """Apply what differs. What is refused does not hold up the rest."""
+        """Apply what differs. What is refused does not hold up the rest, except for the records."""
         refused: list[StatorError] = []
         changed = False
+        if plan.records is not None:
+            try:
+                changed = await self._put(plan.records)
+            except _REFUSED as error:
+                return [error], False
         for keys in plan.keys:
             try:
                 await self._make(keys)
             except _REFUSED as error:
                 refused.append(error)
         for item in plan.apply:
-            kind, key = KINDS.of(item), key_of(item)
             try:
-                applied = await self._writes.applier.apply(completed(item), await self._entry(kind, key))
+                changed = await self._put(item) or changed
             except _REFUSED as error:
                 refused.append(error)
-                continue
-            if applied.live is not None:
-                self._saw(kind, applied.live)
-            if applied.action in ("created", "changed"):
-                changed = True
-                self._log.info(applied.action, target=f"{kind.kind}/{key.name}")
         return refused, changed
+
+    async def _put(self, item: Json) -> bool:
+        """Apply one object if it differs; whether that changed it."""
+        kind, key = KINDS.of(item), key_of(item)
+        applied = await self._writes.applier.apply(completed(item), await self._entry(kind, key))
+        if applied.live is not None:
+            self._saw(kind, applied.live)
+        if applied.action not in ("created", "changed"):
+            return False
+        self._log.info(applied.action, target=f"{kind.kind}/{key.name}")
+        return True
 
     async def _make(self, keys: Keys) -> None:
         """Make the Secret if it is not there. It is asked for by name and its content is not looked at."""
@@ -370,10 +385,11 @@ class Driver(Generic[Observed]):
 
 
 class _Read(NamedTuple):
-    """What a pass has read of the caches, and what that came to."""
+    """What a pass has read of the caches: the fingerprints of its object and of all `reads` besides."""
 
+    own: int
+    besides: int
     reads: tuple[Read, ...]
-    fingerprint: int
 
 
 class _Look(NamedTuple, Generic[Observed]):
@@ -404,6 +420,12 @@ def judgement(status: Json) -> Judgement:
         findings=frozenset((item["rule"], item["severity"]) for part in parts for item in part.get("findings") or ()),
         repairs=frozenset(rule for part in parts for rule in part.get("repairs") or ()),
     )
+
+
+def _unsaid(live: Json) -> Json:
+    """The object without what a write of its status changes."""
+    metadata = {key: value for key, value in live["metadata"].items() if key != "resourceVersion"}
+    return {**live, "metadata": metadata, "status": None}
 
 
 def _is_terminating(error: StatorError) -> bool:

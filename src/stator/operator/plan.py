@@ -58,13 +58,16 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything one pass wants.
 
-    `apply` are the desired objects in apply order, owner references set: server-side apply by one field manager,
-    never forced. `keys` have to be there before anything is applied. `patch` are changes of objects that others own,
-    carried out after `apply`. `status` is the whole desired status of the reconciled object, None leaves it alone; it
-    is written only if it differs. An event is emitted only by a pass that changes something. `requeue_after` is in
-    seconds. `early` says that the status tells of what is just being made, and that more will be known in a moment.
+    `records` is what the reconciled object itself is to say of what is made: applied before all else, and if it is
+    refused nothing else is done. `apply` are the desired objects in apply order, owner references set: server-side
+    apply by one field manager, never forced. `keys` have to be there before anything is applied. `patch` are changes of
+    objects that others own, carried out after `apply`. `status` is the whole desired status of the reconciled object,
+    None leaves it alone; it is written only if it differs. An event is emitted only by a pass that changes something.
+    `requeue_after` is in seconds. `early` says that the status tells of what is just being made, and that more will be
+    known in a moment. `feeds_back` says that what comes next depends on the status, and not only on what there is.
     """
 
+    records: Json | None = None
     apply: tuple[Json, ...] = ()
     keys: tuple[Keys, ...] = ()
     delete: tuple[Deletion, ...] = ()
@@ -73,3 +76,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     requeue_after: float | None = None
     early: bool = False
+    feeds_back: bool = False

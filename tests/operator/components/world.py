@@ -11,6 +11,7 @@ import textwrap
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import yaml
 
 from stator.operator.components import Child, Observed, child_of, reconcile
@@ -76,13 +77,16 @@ class World:
 
     def step(self) -> Plan:
         """Plan and carry out one pass."""
-        plan = self.plan()
+        seen = self.observe()
+        plan = reconcile(seen, self.options, self.now)
         for item in plan.apply:
             self.put(item)
         for deletion in plan.delete:
             del self.live[deletion.kind, deletion.name]
         if plan.status is not None:
             self.component["status"] = plan.status
+            said = msgspec.structs.replace(seen, component=copy.deepcopy(self.component))
+            assert reconcile(said, self.options, self.now).status == plan.status, "a status brings another one"
         return plan
 
     def put(self, item: Json, manager: Json = OURS) -> Json:

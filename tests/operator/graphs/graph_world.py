@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import yaml
 
 from stator.model import load
@@ -102,12 +103,16 @@ class World:
     def step(self, writes: int | None = None) -> Plan:
         """Plan one pass and carry out its first `writes` writes, or all of them."""
         self.now += timedelta(seconds=1)
-        plan = self.plan()
+        seen = self.observe()
+        plan = reconcile(seen, self.options, self.now)
         wanted = list(self._writes(plan))
         for write in wanted[:writes]:
             self._do(write)
         if writes is None or writes >= len(wanted):
             self.events += plan.events
+            if not plan.feeds_back:
+                said = msgspec.structs.replace(seen, graph=copy.deepcopy(self.graph))
+                assert reconcile(said, self.options, self.now).status == plan.status, "a status brings another one"
         return plan
 
     def settle(self) -> None:
@@ -203,6 +208,7 @@ class World:
         return next((item for item in self.status.get("conditions") or () if item["type"] == kind), {})
 
     def _writes(self, plan: Plan) -> Iterator[Any]:
+        yield from (plan.records,) if plan.records else ()
         yield from plan.apply
         yield from plan.patch
         yield from plan.delete

@@ -25,7 +25,6 @@ def test_a_new_graph_becomes_ready_when_all_of_its_components_are() -> None:
     """First pending with what is waited for, by component; then successful, with one event."""
     world = World()
     world.step()
-    world.step()
     assert world.status["state"] == "pending"
     assert world.ready["reason"] == "some_resources_are_not_ready"
     assert "Worker: is being made" in world.ready["message"]
@@ -39,20 +38,22 @@ def test_a_new_graph_becomes_ready_when_all_of_its_components_are() -> None:
     assert [event.reason for event in world.events] == ["Ready"]
 
 
-def test_nothing_is_made_before_the_provider_is_on_record() -> None:
-    """The first pass records who runs the pods, which operator made them and their generation, and nothing else."""
+def test_the_provider_is_on_record_before_anything_is_made() -> None:
+    """The first write records who runs the pods, which operator made them and their generation."""
     world = World()
-    plan = world.plan()
-    [own] = plan.apply
+    world.step(writes=1)
+    assert world.live == {}
+    own = World().plan().records
+    assert own is not None
     assert own["kind"] == "DynamoGraphDeployment"
     assert "spec" not in own
     assert own["metadata"]["uid"] == "u-graph"
     annotations = own["metadata"]["annotations"]
     assert annotations["nvidia.com/workload-provider"] == "component"
     assert annotations["nvidia.com/dynamo-operator-origin-version"] == "1.6.1"
+    assert world.graph["metadata"]["annotations"] == annotations
     world.settle()
-    assert annotations == {key: world.graph["metadata"]["annotations"][key] for key in annotations}
-    assert plan.status is None
+    assert world.graph["metadata"]["annotations"] == annotations
 
 
 def test_the_origin_version_is_never_changed() -> None:
@@ -72,7 +73,7 @@ def test_a_graph_at_rest_is_left_alone() -> None:
     assert (world.graph, world.live) == before
     assert plan.events == ()
     assert plan.delete == ()
-    assert "DynamoGraphDeployment" not in [item["kind"] for item in plan.apply]
+    assert plan.records is None
 
 
 def test_everything_that_is_made_goes_with_the_graph() -> None:

@@ -68,6 +68,7 @@ def plan_cliques(
         delete=leftovers(observed, others, ready=status["state"] == "successful"),
         status=status,
         events=(*events_of(observed, status), *_rollout_events(observed.status, status)),
+        feeds_back=bool(restarted.status),
     )
     return plan, manifest.generation
 

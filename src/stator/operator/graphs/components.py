@@ -89,6 +89,7 @@ def plan_components(
         status=status,
         events=(*events_of(observed, status), *rollout_events(before, rolling)),
         early=_is_early(observed, components) and not others.troubles,
+        feeds_back=bool(rolling or restarted.status),
     )
     return plan, found.current
 

@@ -28,12 +28,13 @@ _UNTOLD = ("NotInstalled", "OwnershipConflict")
 def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Plan:
     """Plan one pass. A graph that is being deleted is left to the garbage collector: nothing is made anew.
 
-    A graph without a record of its provider gets its records and nothing else; recording it brings the next pass.
+    A graph without a record of its provider is planned as what it is when its records are written, before all else.
     """
     if "deletionTimestamp" in observed.graph["metadata"]:
         return Plan()
+    before = observed.annotations
     if not recorded(observed) and not isinstance(choice := chosen(observed, options), Trouble):
-        return _first(observed, annotated(observed, options, provider=choice, generation=""), options, now)
+        observed = _with(observed, annotated(observed, options, provider=choice, generation=""))
     provider = "grove" if CLIQUE_SET in options.installed else "component"
     given = msgspec.structs.replace(options.render, provider=provider, pull_secrets=observed.pull_secrets)
     try:
@@ -53,7 +54,7 @@ def reconcile(observed: Observed, options: OperatorOptions, now: datetime) -> Pl
     waits = any(item["reason"] in _UNTOLD for item in (plan.status or {})["conditions"])
     return msgspec.structs.replace(
         plan,
-        apply=(*_records(observed, own), *plan.apply),
+        records=None if own["metadata"]["annotations"].items() <= before.items() else own,
         requeue_after=_LOOK_AGAIN if waits else None,
     )
 
@@ -66,19 +67,9 @@ def failed(observed: Observed, trouble: Trouble, now: datetime) -> Plan:
     return Plan(status=status, events=events_of(observed, status))
 
 
-def _first(observed: Observed, own: Json, options: OperatorOptions, now: datetime) -> Plan:
-    """The plan that writes the records of a graph without any: all that it would have after the pass that follows."""
+def _with(observed: Observed, records: Json) -> Observed:
+    """The same as it is with these records."""
     metadata = observed.graph["metadata"]
-    annotations = {**observed.annotations, **own["metadata"]["annotations"]}
-    ahead = {**observed.graph, "metadata": {**metadata, "annotations": annotations}}
-    plan = reconcile(msgspec.structs.replace(observed, graph=ahead), options, now)
-    if not plan.apply:
-        return plan
-    is_record = plan.apply[0]["metadata"].get("uid") == observed.uid
-    return Plan(apply=(plan.apply[0] if is_record else own,))
-
-
-def _records(observed: Observed, own: Json) -> tuple[Json, ...]:
-    """The graph's own document, where it says something new."""
-    wanted = own["metadata"]["annotations"].items()
-    return () if all(observed.annotations.get(key) == value for key, value in wanted) else (own,)
+    annotations = {**observed.annotations, **records["metadata"]["annotations"]}
+    graph = {**observed.graph, "metadata": {**metadata, "annotations": annotations}}
+    return msgspec.structs.replace(observed, graph=graph)
