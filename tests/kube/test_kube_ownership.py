@@ -125,7 +125,12 @@ def test_another_operation_or_subresource_of_the_same_name_is_not_ours() -> None
 def test_each_form_of_a_list_gives_back_what_is_ours() -> None:
     """Elements by one key field or several (one of them absent), members by value, elements by position."""
     web = [{"port": 80, "protocol": "TCP", "name": "a"}, {"port": 80, "name": "b"}]
-    live = {"ports": [*web, {"port": [80]}, "odd", {"port": 1}], "set": ["x", 1, {"y": 2}], "places": [{"z": 1, "mine": 2}, 3, 4], "none": ["x"]}
+    live = {
+        "ports": [*web, {"port": [80]}, "odd", {"port": 1}],
+        "set": ["x", 1, {"y": 2}],
+        "places": [{"z": 1, "mine": 2}, 3, 4],
+        "none": ["x"],
+    }
     owned = {
         "f:ports": {
             ".": {},

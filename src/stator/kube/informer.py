@@ -25,7 +25,7 @@ from stator.kube.backoff import Backoff
 from stator.kube.client import SILENT_WATCH, Client, WatchEvent
 from stator.kube.errors import ExpiredError, Request, UnreachableError
 from stator.kube.resources import Json, Key, Kind, key_of
-from stator.kube.store import Change, Index, Projection, Store
+from stator.kube.store import Change, Entry, Index, Projection, Store
 
 log = structlog.get_logger(__name__)
 
@@ -77,14 +77,16 @@ class Informer:
         """Give `sink` the key of every object that changes, or the keys `mapper` finds in it before and after."""
         self._subscribers.append((mapper, sink))
 
-    def saw(self, value: Json) -> None:
+    def saw(self, value: Json) -> Entry | None:
         """Take in what a write of our own was answered with, so that the next read is not older than the write.
 
-        Of two versions the newer one is kept. An object that the stream has passed without telling of it is gone.
+        The entry made of it; `None` where something else is kept. Of two versions the newer one is kept. An object that
+        the stream has passed without telling of it is gone.
         """
-        entry, version = self.store.entry(key_of(value)), str(value["metadata"]["resourceVersion"])
-        if entry is not None or _older(self._followed, version):
+        key, version = key_of(value), str(value["metadata"]["resourceVersion"])
+        if key in self.store or _older(self._followed, version):
             self._put(value)
+        return self.store.entry(key) if self.store.holds(value) else None
 
     async def run(self) -> None:
         """Follow the server until cancelled. Errors are logged and repaired by listing anew; none leaves."""
