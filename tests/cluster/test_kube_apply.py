@@ -81,6 +81,23 @@ async def test_values_the_server_writes_differently_cost_one_request(
         assert (await applier.apply(wanted, web.store.entry(key))).action == "none"
 
 
+async def test_the_answer_of_an_apply_is_in_the_cache_at_once(client: Client, namespace: str, web: Informer) -> None:
+    """What is read after an apply is what it made, and the same wish makes no request, in whatever form it is kept."""
+    key, applier = Key(namespace, "web"), Applier(client, KINDS, informers={DEPLOYMENT: web})
+    async with running(web):
+        await web.synced.wait()
+        for cpu, action in (("1000m", "created"), ("2000m", "changed")):
+            wanted = deployment(namespace, cpu=cpu)
+            applied = await applier.apply(wanted, web.store.entry(key))
+            entry = web.store.entry(key)
+            assert applied.live
+            assert entry
+            assert applied.action == action
+            # A controller's own write may be there too.
+            assert int(entry.version) >= int(applied.live["metadata"]["resourceVersion"])
+            assert (await applier.apply(wanted, entry)).action == "none"
+
+
 async def test_our_own_write_is_not_repeated_while_the_cache_is_behind(
     client: Client, namespace: str, web: Informer
 ) -> None:

@@ -120,3 +120,35 @@ def test_another_operation_or_subresource_of_the_same_name_is_not_ours() -> None
     entry |= {"operation": "Apply", "subresource": "status"}
     assert extract(value, "ours") is None
     assert extract(value, "ours", subresource="status") is not None
+
+
+def test_each_form_of_a_list_gives_back_what_is_ours() -> None:
+    """Elements by one key field or several (one of them absent), members by value, elements by position."""
+    web = [{"port": 80, "protocol": "TCP", "name": "a"}, {"port": 80, "name": "b"}]
+    live = {
+        "ports": [*web, {"port": [80]}, "odd", {"port": 1}],
+        "set": ["x", 1, {"y": 2}],
+        "places": [{"z": 1, "mine": 2}, 3, 4],
+        "none": ["x"],
+    }
+    owned = {
+        "f:ports": {
+            ".": {},
+            'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}},
+            'k:{"port":80,"protocol":null}': {".": {}, "f:port": {}},
+            'k:{"port":1}': {},
+        },
+        "f:set": {"v:1": {}, 'v:{"y":2}': {}, 'v:"gone"': {}},
+        "f:places": {"i:0": {"f:mine": {}}, "i:2": {}, "i:7": {}},
+        "f:none": {".": {}},
+    }
+    value = both({"spec": ("o", live)})
+    value["metadata"]["managedFields"][0]["fieldsV1"] = {"f:spec": owned}
+    extracted = extract(value, "ours")
+    assert extracted
+    assert extracted["spec"] == {
+        "ports": [{"name": "a"}, {"port": 80}, {"port": 1}],
+        "set": [1, {"y": 2}],
+        "places": [{"mine": 2}, 4],
+        "none": [],
+    }

@@ -5,6 +5,9 @@ value in another form the two never become equal; so after an apply the executor
 server made of it. As long as the live object still has that, the same wish is fulfilled. This lives in memory only:
 after a start such an object costs one request, which the server answers without a write.
 
+The answer goes into the cache of its kind at once, where there is one: what we own of it is read out there, and only
+there.
+
 Fields of others are never taken (`force` is off): a conflict is an error that names them. An object that somebody else
 controls, or that exists without us ever having applied it, is refused before any request.
 """
@@ -12,10 +15,13 @@ controls, or that exists without us ever having applied it, is refused before an
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from stator.errors import Position, Problem, StatorError
 from stator.kube.client import FIELD_MANAGER, Client
+from stator.kube.informer import Informer
 from stator.kube.ownership import digest, owned_digest
 from stator.kube.resources import Json, Key, Kind, Kinds, key_of
 from stator.kube.store import Entry, controller_of
@@ -47,11 +53,19 @@ class Applier:
     """Belongs to one field manager, and to one process: two would each remember half."""
 
     def __init__(
-        self, client: Client, kinds: Kinds, *, manager: str = FIELD_MANAGER, remembered: int = REMEMBERED
+        self,
+        client: Client,
+        kinds: Kinds,
+        *,
+        manager: str = FIELD_MANAGER,
+        informers: Mapping[Kind, Informer] = MappingProxyType({}),
+        remembered: int = REMEMBERED,
     ) -> None:
+        """`informers` are the caches of the kinds that have one; they read out what the same manager owns."""
         self._client = client
         self._kinds = kinds
         self._manager = manager
+        self._informers = informers
         self._remembered = remembered
         self._memory: OrderedDict[tuple[Kind, Key], _Memory] = OrderedDict()
 
@@ -60,18 +74,21 @@ class Applier:
 
         Raises `OwnershipConflictError`, `FieldConflictError` and every other `ApiError`.
         """
-        kind = self._kinds.of(wanted)
+        kind, key = self._kinds.of(wanted), key_of(wanted)
         refuse_foreign(wanted, entry)
         wish = digest(wanted)
-        if entry and not self._needed(kind, key_of(wanted), wish, entry):
+        if entry and not self._needed(kind, key, wish, entry):
             return Applied("none")
         live = await self._client.apply(kind, wanted, manager=self._manager)
         metadata = live["metadata"]
-        memory = _Memory(metadata["uid"], metadata["resourceVersion"], wish, owned_digest(live, self._manager))
-        self._remember((kind, key_of(wanted)), memory)
-        if entry is None or entry.uid != memory.uid:
+        informer = self._informers.get(kind)
+        kept = informer.saw(live) if informer else None
+        owned = kept.owned if kept else owned_digest(live, self._manager)
+        if informer is None or key in informer.store:  # else it came and went before the answer was read
+            self._remember((kind, key), _Memory(metadata["uid"], metadata["resourceVersion"], wish, owned))
+        if entry is None or entry.uid != metadata["uid"]:
             return Applied("created", live)
-        return Applied("unchanged" if entry.owned == memory.owned else "changed", live)
+        return Applied("unchanged" if entry.owned == owned else "changed", live)
 
     def needed(self, wanted: Json, entry: Entry | None) -> bool:
         """Whether `apply` would make a request."""

@@ -27,7 +27,7 @@ from stator.kube.errors import (
     UnreachableError,
     from_status,
 )
-from stator.kube.resources import POD, Json, Kind, key_of
+from stator.kube.resources import POD, Json, Key, Kind, key_of
 
 FIELD_MANAGER = "stator"
 PAGE = 500
@@ -80,16 +80,46 @@ class Page(NamedTuple):
     resource_version: str
 
 
-class WatchEvent(Struct, frozen=True):
-    """One line of a watch."""
+class WatchEvent(NamedTuple):
+    """One line of a watch. Most tell of a write of the reader's own: who has that version need not decode it."""
 
     type: WatchType
-    object: Json
+    key: Key
+    uid: str
+    version: str
+    request: Request
+    line: bytes
+
+    @property
+    def object(self) -> Json:
+        """The object; of a deleted one, as it was at the end. Raises `UnreachableError` when it is none."""
+        try:
+            return _decode_line(self.line).object
+        except msgspec.MsgspecError as error:
+            raise UnreachableError(self.request, f"a line of the watch is no event: {error}") from error
 
 
 class _Line(Struct):
     type: str
     object: Json
+
+
+class _Metadata(Struct, frozen=True, gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""  # noqa: N815 # the name in the API
+
+
+class _Identified(Struct, gc=False):
+    metadata: _Metadata = _Metadata()
+
+
+class _Head(Struct, gc=False):
+    """Of a line of a watch only what tells which object it is about, at which version."""
+
+    type: str
+    object: _Identified
 
 
 class Client:
@@ -429,18 +459,22 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode
+_decode_head = msgspec.json.Decoder(_Head).decode
 
 
 def _event(request: Request, line: bytes) -> WatchEvent:
     try:
-        decoded = _decode_line(line)
+        head = _decode_head(line)
+        if head.type == "ERROR":
+            status = _decode_line(line).object
+            raise from_status(request, int(status.get("code") or 500), status)
     except msgspec.MsgspecError as error:
         raise UnreachableError(request, f"a line of the watch is no event: {error}") from error
-    if decoded.type == "ERROR":
-        raise from_status(request, int(decoded.object.get("code") or 500), decoded.object)
-    if decoded.type in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}:
-        return WatchEvent(decoded.type, decoded.object)  # type: ignore[arg-type] # checked on the line above
-    raise UnreachableError(request, f"the watch has an event of type {decoded.type!r}")
+    if head.type not in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}:
+        raise UnreachableError(request, f"the watch has an event of type {head.type!r}")
+    type_: WatchType = head.type  # type: ignore[assignment] # checked on the lines above
+    found = head.object.metadata
+    return WatchEvent(type_, Key(found.namespace, found.name), found.uid, found.resourceVersion, request, line)
 
 
 def reason_of(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from stator.kube.backoff import Backoff
 from stator.kube.client import SILENT_WATCH, Client, WatchEvent
 from stator.kube.errors import ExpiredError, Request, UnreachableError
 from stator.kube.resources import Json, Key, Kind, key_of
-from stator.kube.store import Change, Index, Projection, Store
+from stator.kube.store import Change, Entry, Index, Projection, Store
 
 log = structlog.get_logger(__name__)
 
@@ -77,14 +77,16 @@ class Informer:
         """Give `sink` the key of every object that changes, or the keys `mapper` finds in it before and after."""
         self._subscribers.append((mapper, sink))
 
-    def saw(self, value: Json) -> None:
+    def saw(self, value: Json) -> Entry | None:
         """Take in what a write of our own was answered with, so that the next read is not older than the write.
 
-        Of two versions the newer one is kept. An object that the stream has passed without telling of it is gone.
+        The entry made of it; `None` where something else is kept. Of two versions the newer one is kept. An object that
+        the stream has passed without telling of it is gone.
         """
-        entry, version = self.store.entry(key_of(value)), str(value["metadata"]["resourceVersion"])
-        if entry is not None or _older(self._followed, version):
+        key, uid, version = _identity(value)
+        if not self._knows(key, uid, version) and (key in self.store or _older(self._followed, version)):
             self._put(value)
+        return self.store.entry(key) if self.store.holds(key, uid, version) else None
 
     async def run(self) -> None:
         """Follow the server until cancelled. Errors are logged and repaired by listing anew; none leaves."""
@@ -120,8 +122,9 @@ class Informer:
         async for page in pages:
             version = page.resource_version
             for item in page.items:
-                seen.add(key_of(item))
-                if not self.store.holds(item):
+                key, uid, read = _identity(item)
+                seen.add(key)
+                if not self._knows(key, uid, read):
                     # Items of a list do not say what they are.
                     self._put({"apiVersion": self.kind.api_version, "kind": self.kind.kind, **item})
             await asyncio.sleep(0)  # a long list must not starve the lease
@@ -151,8 +154,8 @@ class Informer:
             await events.aclose()
 
     def _receive(self, event: WatchEvent, last: str) -> str:
-        """Take one event in; the version the stream has come to."""
-        version = str(event.object["metadata"]["resourceVersion"])
+        """Take one event in; the version the stream has come to. Only what is new here is decoded."""
+        version = event.version
         if event.type == "BOOKMARK":
             self._followed = version
             return version
@@ -163,9 +166,10 @@ class Informer:
             raise UnreachableError(request, f"an event of version {version} came after version {last}")
         self._followed = version
         if event.type != "DELETED":
-            self._put(event.object)
-        elif not self._is_newer(key_of(event.object), version):
-            self._tell(self.store.remove(key_of(event.object)))
+            if not self._knows(event.key, event.uid, version):
+                self._put(event.object)
+        elif not self._is_newer(event.key, version):
+            self._tell(self.store.remove(event.key))
         return version
 
     def _is_newer(self, key: Key, version: str) -> bool:
@@ -173,9 +177,11 @@ class Informer:
         entry = self.store.entry(key)
         return entry is not None and _older(version, entry.version)
 
+    def _knows(self, key: Key, uid: str, version: str) -> bool:
+        """Whether what is kept is this version of the object, or a later one."""
+        return self.store.holds(key, uid, version) or self._is_newer(key, version)
+
     def _put(self, value: Json) -> None:
-        if self.store.holds(value) or self._is_newer(key_of(value), str(value["metadata"]["resourceVersion"])):
-            return
         try:
             change = self.store.put(value)
         except Exception:
@@ -198,6 +204,12 @@ class Informer:
 
     def _mark_alive(self) -> None:
         self.alive_at = asyncio.get_running_loop().time()
+
+
+def _identity(value: Json) -> tuple[Key, str, str]:
+    """Key, uid and resource version."""
+    metadata = value["metadata"]
+    return key_of(value), metadata.get("uid") or "", metadata.get("resourceVersion") or ""
 
 
 def _older(version: str, last: str) -> bool:

@@ -11,6 +11,7 @@ as `1`) or dropped an empty one. So equal digests prove that an apply would chan
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from stator.kube.resources import Json
 _SELF = "."
 _IDENTITY = ("apiVersion", "kind")
 _DIGEST_BYTES = 16
+_KEYS = 4096  # names of containers, variables, ports: about a megabyte when full
 
 
 def extract(value: Json, manager: str, *, subresource: str = "") -> Json | None:
@@ -72,35 +74,28 @@ _ABSENT = _Absent()
 def _extract(value: Any, fields: Json) -> Any:
     if not fields:
         return value  # owned as a whole
-    below = {path: inner for path, inner in fields.items() if path != _SELF}
-    if not below:
-        return {} if isinstance(value, dict) else [] if isinstance(value, list) else value
     if isinstance(value, dict):
-        return _extract_map(value, below)
+        return _extract_map(value, fields)
     if isinstance(value, list):
-        return _extract_list(value, below)
-    return _ABSENT
+        return _extract_list(value, fields)
+    return value if fields.keys() == {_SELF} else _ABSENT
 
 
 def _extract_map(value: Json, fields: Json) -> Json:
     result: Json = {}
     for path, inner in fields.items():
         name = path[2:]
-        if path.startswith("f:") and name in value:
-            if not inner:
+        if name in value and path[0] == "f":
+            if not inner:  # most fields are leaves, which cost no call
                 result[name] = value[name]
-                continue
-            owned = _extract(value[name], inner)
-            if owned is not _ABSENT:
+            elif (owned := _extract(value[name], inner)) is not _ABSENT:
                 result[name] = owned
     return result
 
 
 def _extract_list(value: list[Any], fields: Json) -> list[Any]:
     """The owned elements in the order the live list has them."""
-    positions = {int(path[2:]): inner for path, inner in fields.items() if path.startswith("i:")}
-    members = {_canonical(msgspec.json.decode(path[2:])) for path in fields if path.startswith("v:")}
-    keyed = _by_key(fields)
+    keyed, members, positions = _by_form(fields)
     result: list[Any] = []
     for position, element in enumerate(value):
         if position in positions:
@@ -108,26 +103,50 @@ def _extract_list(value: list[Any], fields: Json) -> list[Any]:
         elif members and _canonical(element) in members:
             result.append(element)
         elif isinstance(element, dict):
-            inner = next((found for names, by in keyed if (found := by.get(_values(element, names))) is not None), None)
+            inner = _of_element(element, keyed)
             if inner is not None:
-                result.append(_extract(element, inner))
+                result.append(_extract_map(element, inner) if inner else element)
     return result
 
 
-def _by_key(fields: Json) -> list[tuple[tuple[str, ...], dict[tuple[Any, ...], Json]]]:
-    """What is owned of keyed elements by the values of their key fields, for each set of key fields."""
-    found: dict[tuple[str, ...], dict[tuple[Any, ...], Json]] = {}
+# What is owned of keyed elements, by the values of their key fields, for each set of key fields.
+_Keyed = dict[tuple[str, ...], dict[tuple[Any, ...], Json]]
+
+
+def _by_form(fields: Json) -> tuple[_Keyed, set[bytes], dict[int, Json]]:
+    """What is owned of a list: elements by key, members by value, elements by position."""
+    keyed: _Keyed = {}
+    members: set[bytes] = set()
+    positions: dict[int, Json] = {}
     for path, inner in fields.items():
-        if path.startswith("k:"):
-            key = msgspec.json.decode(path[2:])
-            found.setdefault(tuple(key), {})[tuple(key.values())] = inner
-    return list(found.items())
+        form = path[0]
+        if form == "k":
+            names, values = _key(path)
+            keyed.setdefault(names, {})[values] = inner
+        elif form == "v":
+            members.add(_canonical(msgspec.json.decode(path[2:])))
+        elif form == "i":
+            positions[int(path[2:])] = inner
+    return keyed, members, positions
 
 
-def _values(element: Json, names: tuple[str, ...]) -> tuple[Any, ...]:
-    """The values of an element's key fields; keys are scalars, whatever else an element has there matches none."""
-    values = tuple(element.get(name) for name in names)
-    return values if not any(isinstance(value, dict | list) for value in values) else ()
+@lru_cache(_KEYS)
+def _key(path: str) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """The names and the values of the key fields in `k:{…}`: the same few are in nearly every object."""
+    key = msgspec.json.decode(path[2:])
+    return tuple(key), tuple(key.values())
+
+
+def _of_element(element: Json, keyed: _Keyed) -> Json | None:
+    """What is owned of an element, if anything."""
+    for names, by_values in keyed.items():
+        try:
+            inner = by_values.get(tuple(map(element.get, names)))
+        except TypeError:  # keys are scalars: a list or a map in their place is not hashable, and matches none
+            continue
+        if inner is not None:
+            return inner
+    return None
 
 
 def _canonical(value: Any) -> bytes:

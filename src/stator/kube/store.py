@@ -100,10 +100,10 @@ class Store:
         found = self._indexed[index].get(value, ())
         return [found] if isinstance(found, Key) else sorted(found)
 
-    def holds(self, value: Json) -> bool:
-        """Whether exactly this version of the object is kept already."""
-        entry, metadata = self._entries.get(key_of(value)), value["metadata"]
-        return bool(entry and entry.uid == metadata.get("uid") and entry.version == metadata.get("resourceVersion"))
+    def holds(self, key: Key, uid: str, version: str) -> bool:
+        """Whether exactly this version of an object is kept already."""
+        entry = self._entries.get(key)
+        return entry is not None and entry.version == version and entry.uid == uid
 
     def put(self, value: Json) -> Change:
         """Keep a projection of an object that was read from the server. May change the given value."""

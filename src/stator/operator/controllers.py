@@ -80,7 +80,7 @@ def controllers(
     options = capable(settings, found)
     followed = (*kinds.OWN, *kinds.MADE, kinds.INGRESS_CLASS, POD, *optional)
     caches = Caches(client, followed, settings.namespace, pull_secrets=settings.pull_secrets)
-    applier = Applier(client, KINDS, manager=FIELD_MANAGER)
+    applier = Applier(client, KINDS, manager=FIELD_MANAGER, informers=caches.informers)
     for kind, informer in caches.informers.items():
         informer.subscribe(_forgetting(applier, kind, informer))
     writes = Writes(
