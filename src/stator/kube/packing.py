@@ -32,7 +32,7 @@ class Packing:
 
     def __init__(self) -> None:
         self._dictionaries = [b""]
-        self._compressor = _compressor(b"")
+        self._prepared: zlib._Compress | None = None  # takes 0.1 MiB: of kinds that have no objects there is none
         self._packed = 0
 
     def pack(self, value: Json, like: bytes = b"") -> bytes:
@@ -41,21 +41,25 @@ class Packing:
         if like and self._inflated(like) == encoded:
             return like
         number = len(self._dictionaries) - 1
-        compressor = self._compressor.copy()  # it has read its dictionary, which takes longer than the value
+        compressor = self._compressor()
         packed = bytes((number,)) + compressor.compress(encoded) + compressor.flush()
         self._packed += 1
         if len(packed) > max(_SHORT, len(encoded) // _SHARE) and self._packed >= 1 << number:
             self._dictionaries.append((self._dictionaries[number] + encoded)[-_DICTIONARY:])
-            self._compressor = _compressor(self._dictionaries[-1])
+            self._prepared = None
         return packed
 
     def unpack(self, packed: bytes) -> Json:
         """The value, the caller's own to change."""
         return _decode(self._inflated(packed))
 
+    def _compressor(self) -> zlib._Compress:
+        """A copy of one that has read the last dictionary, which takes longer than a value does."""
+        if self._prepared is None:
+            method, level, dictionary = zlib.DEFLATED, zlib.Z_DEFAULT_COMPRESSION, self._dictionaries[-1]
+            self._prepared = zlib.compressobj(level, method, -_WINDOW_BITS, _HASHES, zdict=dictionary)
+        return self._prepared.copy()
+
     def _inflated(self, packed: bytes) -> bytes:
-        return zlib.decompressobj(-_WINDOW_BITS, zdict=self._dictionaries[packed[0]]).decompress(packed[1:])
-
-
-def _compressor(dictionary: bytes) -> zlib._Compress:
-    return zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -_WINDOW_BITS, _HASHES, zdict=dictionary)
+        dictionary = self._dictionaries[packed[0]]
+        return zlib.decompressobj(-_WINDOW_BITS, zdict=dictionary).decompress(packed[1:])
