@@ -38,9 +38,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     packing: Packing
 
     def decode(self) -> Json:
-        """The projection, with the resource version it was read at."""
+        """The projection, with uid and the resource version it was read at."""
         value = self.packing.unpack(self.body)
-        value["metadata"]["resourceVersion"] = self.version
+        metadata = value["metadata"]
+        metadata["resourceVersion"] = self.version
+        if self.uid:
+            metadata["uid"] = self.uid
         return value
 
 
@@ -108,16 +111,14 @@ class Store:
 
     def put(self, value: Json) -> Change:
         """Keep a projection of an object that was read from the server. May change the given value."""
-        key, metadata = key_of(value), value["metadata"]
+        key, metadata = Key(*map(intern, key_of(value))), value["metadata"]
         applied = extract(value, self._manager) if self._manager else None
         owned = b"" if applied is None else digest(applied)
         projected = self._project(value, applied or {}) if self._project else value
         kept = {**projected, "metadata": {**projected["metadata"]}}
-        kept["metadata"].pop("managedFields", None)
-        kept["metadata"].pop("resourceVersion", None)
+        for name in ("managedFields", "resourceVersion", "uid"):
+            kept["metadata"].pop(name, None)
         before = self._entries.get(key)
-        if before is None:
-            key = Key(*map(intern, key))
         entry = Entry(
             intern(metadata.get("uid") or ""),
             metadata.get("resourceVersion") or "",
