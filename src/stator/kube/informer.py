@@ -124,7 +124,6 @@ class Informer:
                 if not self.store.holds(item):
                     # Items of a list do not say what they are.
                     self._put({"apiVersion": self.kind.api_version, "kind": self.kind.kind, **item})
-            page.items.clear()  # else each kind would hold two pages, when the next one comes
             await asyncio.sleep(0)  # a long list must not starve the lease
         for key in self.store:
             if key not in seen and not self._is_newer(key, version):
