@@ -5,7 +5,8 @@
 There are no controllers, so no Pods. Graphs come in steps; after each step the operator comes to rest and its resident
 memory is read. At the end a new process starts on what is there: its memory and its peak are those of an upgrade of the
 operator, which lists everything at once. What a graph takes is the slope between the first step and the last; with
-fewer graphs than 10,000 that many are extrapolated.
+fewer graphs than 10,000 that many are extrapolated, which says nothing below a few thousand: the first hundreds warm up
+what is there once.
 """
 
 from __future__ import annotations
