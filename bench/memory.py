@@ -1,10 +1,12 @@
-"""What the operator's caches and notes take for many graphs, without onboarding them: one graph's objects, multiplied.
+"""What the operator takes for many graphs that differ: `stator operator run`, webhooks and all, on a real API server.
 
-    python bench/memory.py --graphs 10000 OBJECT.json …
+    python bench/memory.py --graphs 10000
 
-The objects are those of one graph as `kubectl get -o json --show-managed-fields` prints them. Each copy has names and
-uids of its own. They go through the informers' own stores, and every graph and component is observed as a pass does,
-with the reads that are remembered of it. What requests and rendering take for a moment is not in the number.
+There are no controllers, so no Pods. Graphs come in steps; after each step the operator comes to rest and its resident
+memory is read. At the end a new process starts on what is there: its memory and its peak are those of an upgrade of the
+operator, which lists everything at once. What a graph takes is the slope between the first step and the last; with
+fewer graphs than 10,000 that many are extrapolated, which says nothing below a few thousand: the first hundreds warm up
+what is there once.
 """
 
 from __future__ import annotations
@@ -12,84 +14,89 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import re
+import sys
+import tempfile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from stator.kube.client import Client
-from stator.kube.events import Recorder
-from stator.kube.resources import Key
-from stator.operator import kinds
-from stator.operator.controllers import Controllers, controllers
-from stator.operator.kinds import KINDS
-from stator.operator.metrics import Metrics
-from stator.operator.settings import Settings
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "cluster")]
 
-SECTION = 1000
+from apiserver import Server, attach, find_assets, free_ports  # noqa: E402
+from fleet import graph  # noqa: E402
+from onboard import DEPLOYMENTS, NAMESPACE, Process, count, prepare, rest, running, stator  # noqa: E402
+from operating import install  # noqa: E402
 
+from stator.kube.client import Client  # noqa: E402
+from stator.kube.connection import connect  # noqa: E402
+from stator.kube.resources import DEPLOYMENT  # noqa: E402
+from stator.operator import kinds  # noqa: E402
 
-def resident(what: str = "VmRSS") -> float:
-    """MiB."""
-    return int(re.search(rf"{what}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
-
-
-def copies(texts: list[str], name: str, number: int) -> list[dict[str, Any]]:
-    """The objects of one more graph."""
-    suffix = f"{number:012x}"
-    found = [text.replace(name, f"g-{number}") for text in texts]
-    # The last group of a uid has twelve digits.
-    return [
-        json.loads(re.sub(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-)[0-9a-f]{12}", rf"\g<1>{suffix}", text))
-        for text in found
-    ]
+TARGET = 10_000
+AT_ONCE = 16
 
 
-async def look(made: Controllers, name: str) -> None:
-    """Observe every object of a kind once, and remember what that read."""
-    for kind, controller in made.controllers:
-        if kind.kind == name:
-            for key in made.caches.informers[kind].store:
-                driver = controller._reconcile  # noqa: SLF001 # what is measured is what it keeps
-                await note(driver, key)
+def operator(kubeconfig: Path) -> Process:
+    """The operator, serving webhooks too."""
+    [port] = free_ports(1)
+    return stator(kubeconfig, "--webhook-host", "127.0.0.1", "--webhook-port", str(port))
 
 
-async def note(driver: Any, key: Key) -> None:
-    """As the pass does that finds nothing to do."""
-    found = await driver._look(key)  # noqa: SLF001 # as above
-    driver._settle(key, found._replace(plan=found.plan.__class__()))  # noqa: SLF001 # as above
+async def add(client: Client, numbers: range) -> None:
+    """Create graphs, some at a time."""
+
+    async def one(number: int) -> None:
+        value = graph(number)
+        value["metadata"]["namespace"] = NAMESPACE
+        await client.create(kinds.GRAPH, value)
+
+    for first in range(0, len(numbers), AT_ONCE):
+        await asyncio.gather(*map(one, numbers[first : first + AT_ONCE]))
 
 
-async def measure(files: list[Path], graphs: int) -> dict[str, float]:
-    """Fill, look, and read the process's size."""
-    texts = [file.read_text() for file in files]
-    given = [json.loads(text) for text in texts]
-    name = next(value["metadata"]["name"] for value in given if value["kind"] == kinds.GRAPH.kind)
-    nobody = cast("Client", None)
-    found = frozenset(kinds.OWN)
-    made = controllers(nobody, Settings(), found, metrics=Metrics(), recorder=Recorder(nobody, "bench"))
-    start = resident()
-    for number in range(graphs):
-        for value in copies(texts, name, number):
-            made.caches.informers[KINDS.of(value)].store.put(value)
-    filled = resident()
-    for kind in (kinds.GRAPH.kind, kinds.COMPONENT.kind):
-        await look(made, kind)
+async def measure(server: Server, graphs: int, step: int) -> dict[str, Any]:
+    """Onboard step by step, then start anew."""
+    kubeconfig = prepare(server)
+    taken: dict[int, float] = {}
+    async with connect(server.kubeconfig) as client:
+        with running(operator(kubeconfig)) as process:
+            await rest(process)
+            taken[0] = process.memory("VmRSS")
+            for first in range(0, graphs, step):
+                await add(client, range(first, first + step))
+                while await count(client, DEPLOYMENT) < DEPLOYMENTS * (first + step):  # noqa: ASYNC110 # the server's
+                    await asyncio.sleep(0.5)
+                await rest(process)
+                taken[first + step] = process.memory("VmRSS")
+                print(f"{first + step} graphs: {taken[first + step]:.1f} MiB", file=sys.stderr, flush=True)
+    with running(operator(kubeconfig)) as process:
+        await asyncio.sleep(10)  # until the API server has answered the first list
+        await rest(process)
+        anew = {"anew MiB": round(process.memory("VmRSS")), "anew peak MiB": round(process.memory())}
+    _, low, *_, high = taken
+    slope = (taken[high] - taken[low]) / (high - low)
     return {
-        "graphs": graphs,
-        "empty MiB": round(start),
-        "caches MiB": round(filled - start),
-        "notes MiB": round(resident() - filled),
-        "whole MiB": round(resident()),
+        "graphs": high,
+        "without graphs MiB": round(taken[0]),
+        "MiB": round(taken[high]),
+        "KiB/graph": round(1024 * slope, 1),
+        f"MiB at {TARGET}": round(taken[high] + slope * (TARGET - high)),
+        **anew,
     }
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--graphs", type=int, default=10_000)
-    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--graphs", type=int, default=TARGET)
+    parser.add_argument("--step", type=int, default=500)
     arguments = parser.parse_args()
-    print(json.dumps(asyncio.run(measure(arguments.files, arguments.graphs))))
+    assets = find_assets()
+    if assets is None:
+        sys.exit("no API server: hack/kubernetes/build failed")
+    with tempfile.TemporaryDirectory() as made, attach(Path(made) / "cluster", assets, controllers=()) as server:
+        install(server)
+        print(json.dumps(asyncio.run(measure(server, arguments.graphs, arguments.step))))
 
 
 if __name__ == "__main__":

@@ -69,12 +69,13 @@ class Process:
         return int(re.search(rf"{what}:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
 
 
-def stator(kubeconfig: Path) -> Process:
+def stator(kubeconfig: Path, *options: str) -> Process:
     """The operator, as a pod runs it, but for the Lease."""
     [port] = free_ports(1)
     command = [str(Path(sys.executable).with_name("stator")), "operator", "run", "--kubeconfig", str(kubeconfig)]
     command += ["--namespace", NAMESPACE, "--no-leader-elect", "--metrics-host", "127.0.0.1"]
     command += ["--metrics-port", str(port), "--log-level", "warning", "--own-namespace", NAMESPACE]
+    command += options
     return Process(command, dict(os.environ), kubeconfig.with_name("stator.log"))
 
 

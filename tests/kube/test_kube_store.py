@@ -44,3 +44,27 @@ def test_what_is_found_by_owner_is_what_was_put_last(steps: list[tuple[str, tupl
     for owner in OWNERS:
         found = {value["metadata"]["name"]: len(value["data"]["text"]) for value in store.find(OWNER, owner)}
         assert found == {name: size for name, (owners, size) in wanted.items() if owner in owners}
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.integers(1, 2)), min_size=1, max_size=20))
+def test_a_change_matters_exactly_if_it_shows(steps: list[tuple[str, int, int]]) -> None:
+    """Reconcilers are told of a new projection, and of nothing else: not of a version, nor of what is left out."""
+    store = Store(project=lambda live, _: {"metadata": live["metadata"], "text": live["text"]})
+    known: dict[str, int] = {}
+    for version, (name, text, secret) in enumerate(steps):
+        metadata = {"namespace": "ns", "name": name, "uid": f"u-{name}", "resourceVersion": str(version)}
+        change = store.put({"metadata": metadata, "text": f"{text}-" * 300, "left out": secret})
+        assert change.matters == (known.get(name) != text)
+        assert store.get(Key("ns", name)) == {"metadata": metadata, "text": f"{text}-" * 300}
+        known[name] = text
+
+
+def test_what_one_reader_changes_no_other_reads() -> None:
+    """Every reader has an object of its own, and so has whoever put it."""
+    store, put = Store(), child("a", {"u-1"}, 10)
+    store.put(put)
+    put["data"]["text"] = "changed by who put it"
+    for _ in range(2):
+        [value] = store.find(OWNER, "u-1")
+        assert value["data"] == {"text": "x" * 10}
+        value["data"]["text"] = "changed by who read it"

@@ -87,4 +87,4 @@ def run(
     # What is left are the settings, by their own names.
     settings = Settings(options=OperatorOptions(render=render), **values)
     configure(settings.log_format, settings.log_level)
-    asyncio.run(run_operator(settings, custom_resource_definitions()))
+    asyncio.run(run_operator(settings, custom_resource_definitions))

@@ -34,6 +34,8 @@ from stator.operator.settings import Settings
 from stator.operator.webhooks.serving import WebhookOptions, webhooks
 from stator.operator.webhooks.validation import Policy
 
+Definitions = Callable[[], Sequence[Json]]
+
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _REPORTER = "stator.dev/operator"
 _SELF_REVIEW = Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
@@ -45,10 +47,10 @@ class MissingDefinitionsError(StatorError):
     """The cluster does not have the kinds that the operator is for."""
 
 
-async def run(settings: Settings, definitions: Sequence[Json] = ()) -> None:
+async def run(settings: Settings, definitions: Definitions = tuple) -> None:
     """Run until SIGTERM or SIGINT. Raises `StatorError` for what cannot work at all, and when the Lease is lost.
 
-    `definitions` are what the cluster's are compared with.
+    `definitions` makes what the cluster's are compared with, once: they take more than the objects of many graphs.
     """
     task = asyncio.ensure_future(operate(settings, definitions=definitions))
     loop = asyncio.get_running_loop()
@@ -58,7 +60,7 @@ async def run(settings: Settings, definitions: Sequence[Json] = ()) -> None:
         await task
 
 
-async def operate(settings: Settings, metrics: Metrics | None = None, *, definitions: Sequence[Json] = ()) -> None:
+async def operate(settings: Settings, metrics: Metrics | None = None, *, definitions: Definitions = tuple) -> None:
     """Run until cancelled; `metrics` are filled if they are given."""
     metrics = metrics or Metrics()
     log = logger(__name__)
@@ -71,7 +73,7 @@ async def operate(settings: Settings, metrics: Metrics | None = None, *, definit
     async with connect(settings.kubeconfig, on_request=count) as client, AsyncExitStack() as stack:
         found = await _installed(client)
         state.installed = found
-        for problem in await outdated(client, definitions):
+        for problem in await outdated(client, definitions()):
             log.warning("definitions differ", what=problem.what, remedy=problem.remedy)
         if settings.metrics_port:
             await stack.enter_async_context(

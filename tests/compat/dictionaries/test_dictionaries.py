@@ -121,6 +121,12 @@ def test_words_mean_what_the_real_sglang_worker_took_them_for(release: str, word
     assert {option.names[0] for option in component(release, SGLANG).find(word)} == spelled
 
 
+def test_an_option_whose_default_is_a_list_may_be_abbreviated() -> None:
+    """`--connecto` is `--connector`, whose default is a list: it is found."""
+    (option,) = component("1.1.1", SGLANG).find("--connecto")
+    assert option.names[0] == "--connector"
+
+
 def test_the_embedding_switch_has_its_variable_and_its_negation() -> None:
     """`--embedding-worker` is a Dynamo option with a negation, off by default, set by DYN_SGL_EMBEDDING_WORKER."""
     (option,) = component("1.5.0", SGLANG).find("--embedding-worker")

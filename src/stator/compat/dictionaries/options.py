@@ -47,6 +47,10 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     owner: Owner = "dynamo"
     parser: int = 0
 
+    def __hash__(self) -> int:
+        """By its names, for a default may be a list, which has no hash."""
+        return hash(self.names)
+
     @property
     def spellings(self) -> tuple[str, ...]:
         """Everything that can be written for this option, negations included."""
