@@ -6,6 +6,7 @@ The files are `rules/<id>-<name>.yaml`, packaged as `rules.json` by `tools/packa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -96,6 +97,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Whether a container is this rule's business; an unknown release may be."""
         named = (not self.backends or backend in self.backends) and (not self.roles or role in self.roles)
         return named and (release is None or release in self.affected)
+
+    def looks_at(self, modules: Collection[str]) -> bool:
+        """Whether a container that runs these modules is looked at: a rule that `looks_for` modules needs one of them.
+
+        With such a rule a predicate never sees another container.
+        """
+        wanted = self.looks_for.get("modules")
+        return wanted is None or any(module in wanted for module in modules)
 
     @property
     def severity(self) -> Severity:

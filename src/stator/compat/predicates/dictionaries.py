@@ -9,7 +9,7 @@ releases agree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from stator.compat.dictionaries import ComponentDictionary, Option, dictionary, releases
 from stator.compat.facts import ContainerFacts
@@ -29,7 +29,7 @@ def unknown_option(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
             name = word.partition("=")[0]
             if any(_accepts(module, name) for module in line):
                 continue
-            known = [other for other in releases() if _is_option_of_dynamo(other, run.module, name)]
+            known = _known(run.module, name)
             if release and known and (run.module, name) not in _told_by_others(release):
                 yield Outcome(
                     key="gone" if known[-1] < release else "later",
@@ -52,9 +52,9 @@ def refused_choice(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
         for index, word in words(run) if line else ():
             name, equals, attached = word.partition("=")
             value = attached if equals else run.argv[index + 1] if index + 1 < len(run.argv) else ""
-            lists = [_choices(module, name) for module in line]
             if not value or value.startswith("-") or "$" in value or "`" in value:
                 continue
+            lists = [_choices(module, name) for module in line]
             if all(choices and value not in choices for choices in lists):
                 values = {"flag": name, "value": value, "choices": ", ".join(lists[-1])}
                 yield Outcome(key="choice", where=place(facts, run, index), values=values)
@@ -102,6 +102,12 @@ def _option(module: ComponentDictionary, name: str) -> Option | None:
     if len(found) != 1 or found[0].owner != "dynamo" or module.parsers[found[0].parser].when:
         return None
     return found[0]
+
+
+@lru_cache(1024)
+def _known(module: str, name: str) -> tuple[Version, ...]:
+    """The releases on record that have `name` as an option of Dynamo's; graphs use the same few hundred words."""
+    return tuple(release for release in releases() if _is_option_of_dynamo(release, module, name))
 
 
 def _is_option_of_dynamo(release: Version, module: str, name: str) -> bool:

@@ -27,11 +27,10 @@ def refused_text(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
     """
     if facts.version.core is None and rule.affected.clauses:
         return ()
-    fits = re.compile(rule.looks_for["fits"])
     found = []
     for name in rule.looks_for["variables"]:
         text = setting(facts, name).text
-        if text is not None and not fits.fullmatch(text.strip()):
+        if text is not None and not re.fullmatch(rule.looks_for["fits"], text.strip()):
             values = {"variable": name, "value": text}
             meant = _meant(text.strip(), rule.looks_for.get("meant", {}))
             edit = SetEnv(name=name, value=meant) if meant else None
@@ -139,8 +138,10 @@ def text_mode_canary(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
         return
     for worker in sglang.workers(facts):
         text = sglang.switch(facts, worker, sglang.TEXT)
+        if not text.on:
+            continue
         plain = not sglang.special(facts, worker) and not sglang.hidden(facts, worker)
-        if text.on and plain and sglang.embedding(facts, worker).on is False and PAYLOAD_FLAG not in worker.values:
+        if plain and sglang.embedding(facts, worker).on is False and PAYLOAD_FLAG not in worker.values:
             value = rule.payloads["text"]
             edit = InsertEnv(name=PAYLOAD, value=value)
             yield Outcome(key="unbounded", where=text.where, values={"payload": value}, edit=edit)
