@@ -16,15 +16,16 @@ import msgspec
 from stator.errors import Problem
 from stator.model import MAIN, RUNTIME_CONTAINER
 from stator.render.context import Context, copied
-from stator.render.defaults import PROBES, Defaults, args_behind, detail
+from stator.render.defaults import Defaults, args_behind
 from stator.render.environment import Entry, merge, shown
+from stator.render.kind import detail
 from stator.render.manifest import Provenance, Setter
+from stator.render.probes import HANDLERS, PROBES, probe_text
 
 Json = dict[str, Any]
 
 # The graph speaks to its components: to the main container, and to the one that runs Dynamo beside a native engine.
 _WITH_GRAPH_ENV = (MAIN, RUNTIME_CONTAINER)
-_HANDLERS = ("httpGet", "tcpSocket", "grpc", "exec")
 
 
 class MergedContainer(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,25 +108,6 @@ def source_name(source: Mapping[str, Any]) -> str:
     return "?"
 
 
-def probe_text(probe: Mapping[str, Any]) -> str:
-    """A probe in one line; an `exec` command is not repeated, it may carry a credential."""
-    kind = next((handler for handler in _HANDLERS if probe.get(handler)), "")
-    target = probe.get(kind) or {}
-    what = {
-        "httpGet": f"GET {target.get('path', '/')} port {target.get('port')}",
-        "tcpSocket": f"TCP port {target.get('port')}",
-        "grpc": f"gRPC port {target.get('port')}",
-        "exec": "exec",
-    }.get(kind, "no handler")
-    timings = (
-        ("initialDelaySeconds", "delay"),
-        ("periodSeconds", "period"),
-        ("timeoutSeconds", "timeout"),
-        ("failureThreshold", "failures"),
-    )
-    return ", ".join([what, *(f"{word} {probe[field]}" for field, word in timings if field in probe)])
-
-
 def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenance]:
     """Who set `command` or `args`, where a default was used or replaced.
 
@@ -133,7 +115,7 @@ def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenan
     """
     if not default:
         return []
-    given = Setter("type-default", detail(context), None, " ".join(default))
+    given = Setter("type-default", detail(context.type), None, " ".join(default))
     if not context.user_container.get(field):
         return [Provenance(container=context.where, subject="flag", name=field, setter=given)]
     mine = Setter("component", context.component.name, context.at_container(field))
@@ -143,17 +125,17 @@ def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenan
 def _probe(context: Context, field: str, defaults: Defaults, body: Json, problems: list[Problem]) -> list[Provenance]:
     """Put the default probe where the user has none, and say who set it."""
     default = defaults.probes.get(field)
-    given = (Setter("type-default", detail(context, default[1]), None, probe_text(default[0])),) if default else ()
+    given = (default.setter,) if default else ()
     user = body.get(field)
     if user is not None:
         position = context.at_container(field)
-        if not any(user.get(handler) for handler in _HANDLERS):
+        if not any(user.get(handler) for handler in HANDLERS):
             problems.append(
                 Problem(
                     what=f"component {context.component.name}: {field} has no handler",
                     position=position,
                     why="a probe of yours replaces the injected one as a whole, it is not merged with it",
-                    remedy=f"add one of {', '.join(_HANDLERS)}"
+                    remedy=f"add one of {', '.join(HANDLERS)}"
                     + (f"; the injected probe is: {given[0].value}" if given else ""),
                 )
             )
@@ -169,5 +151,5 @@ def _probe(context: Context, field: str, defaults: Defaults, body: Json, problem
         ]
     if default is None:
         return []
-    body[field] = copied(default[0])
-    return [Provenance(container=context.where, subject="probe", name=field, setter=setter) for setter in given]
+    body[field] = copied(default.body)
+    return [Provenance(container=context.where, subject="probe", name=field, setter=default.setter)]

@@ -11,7 +11,6 @@ from stator.errors import Position
 from stator.model import MAIN, Component, Graph, Path
 from stator.model.commandline import CommandLine
 from stator.render import names
-from stator.render.gates import Gate
 from stator.render.manifest import RenderOptions
 from stator.render.multinode import MAIN_ROLE, Provider, Role
 from stator.versions import ResolvedVersion
@@ -69,14 +68,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     def discovery(self) -> str:
         """The discovery backend in effect: the annotation verbatim, else the operator's configuration."""
         return discovery(self.annotations, self.options)
-
-    def gate(self, gate: Gate) -> bool:
-        """Whether a gate is on here."""
-        return gate.on(self.version, self.options.operator)
-
-    def why(self, gate: Gate) -> str:
-        """Why it is on or off."""
-        return gate.reason(self.version, self.options.operator)
 
     def at(self, *path: str | int) -> Position:
         """Position of a path below the component."""

@@ -18,10 +18,10 @@ from stator.render.backends.injection import Argv, NoPlaceError, invocation_of, 
 from stator.render.backends.parallelism import option
 from stator.render.backends.setters import literal, set_by
 from stator.render.context import Context, copied
-from stator.render.defaults import PROBES
 from stator.render.environment import Entry
 from stator.render.manifest import NotRendered, Provenance
 from stator.render.memory_service import DIRECTORY, memory_service
+from stator.render.probes import PROBES
 
 Json = dict[str, Any]
 
