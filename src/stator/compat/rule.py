@@ -107,6 +107,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return wanted is None or any(module in wanted for module in modules)
 
     @property
+    def names(self) -> frozenset[str]:
+        """The options and variables it `looks_for`; without one of them it has nothing to say about a container."""
+        return frozenset((*self.looks_for.get("flags", ()), *self.looks_for.get("variables", ())))
+
+    @property
     def severity(self) -> Severity:
         """The highest severity any of its outcomes can have."""
         return max((words.severity for words in self.outcomes.values()), key=SEVERITIES.index)

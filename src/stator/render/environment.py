@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from stator.render.context import copied
 from stator.render.manifest import Provenance, Setter
 
 EnvVar = Mapping[str, Any]
@@ -43,6 +44,11 @@ class Entry(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The variable's name."""
         return self.body["name"]  # type: ignore[no-any-return]
+
+    def written(self) -> dict[str, Any]:
+        """The entry as a container has it, sharing nothing with where it came from."""
+        source = self.body.get("valueFrom")
+        return {**self.body, "valueFrom": copied(source)} if source else {**self.body}
 
     def provenance(self, container: str) -> Provenance:
         """The entry's history, as part of `container`."""
@@ -70,9 +76,10 @@ def merge(layers: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
     slots: dict[str, Entry] = {}
     for layer in layers:
         for entry in layer:
-            beaten = slots.get(entry.name)
+            name = entry.name
+            beaten = slots.get(name)
             # Assigning to a key a dict already has keeps the key's place: rule 1.
-            slots[entry.name] = (
+            slots[name] = (
                 msgspec.structs.replace(entry, replaced=(*beaten.replaced, beaten.setter)) if beaten else entry
             )
     needs = _needs(layers, slots)
@@ -83,6 +90,8 @@ def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dic
     """For each entry that won and refers to others: the names that have to stand before it (rule 2)."""
     needs: dict[str, list[str]] = {}
     for layer in layers:
+        if not any(_references(entry.body) for entry in layer):
+            continue
         seen: set[str] = set()
         for entry in layer:
             if slots[entry.name].body is entry.body and (references := _references(entry.body)):

@@ -88,7 +88,7 @@ def _engine(
     replaced = _TAKEN_AWAY | {entry.name for entry in added}
     engine["env"] = [
         *(entry for entry in engine.get("env") or () if entry["name"] not in replaced),
-        *(dict(entry.body) for entry in added),
+        *(entry.written() for entry in added),
     ]
     provenance.extend(entry.provenance(context.role.label(name)) for entry in added)
     for field in PROBES:
