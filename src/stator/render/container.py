@@ -48,7 +48,7 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
     body["name"] = context.container
     provenance: list[Provenance] = []
     for field, default in (("command", defaults.command), ("args", args_behind(user, defaults.args))):
-        provenance.extend(_argv(context, field, default))
+        provenance.extend(_argv(context, user, field, default))
         if default and not body.get(field):
             body[field] = list(default)
     for field, items in (("ports", defaults.ports), ("volumeMounts", defaults.mounts)):
@@ -58,13 +58,13 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
         provenance.extend(_probe(context, field, defaults, body, problems))
     return MergedContainer(
         body=body,
-        env=merge(env_layers(context, defaults.env)),
+        env=merge(_env_layers(context, user, defaults.env)),
         env_from=tuple(copied(user.get("envFrom") or ())),
         provenance=tuple(provenance),
     )
 
 
-def env_layers(context: Context, defaults: Sequence[Entry]) -> tuple[Sequence[Entry], ...]:
+def _env_layers(context: Context, user: Mapping[str, Any], defaults: Sequence[Entry]) -> tuple[Sequence[Entry], ...]:
     """The layers below the repairs, lowest first."""
     infrastructure = [
         Entry(body, Setter("infrastructure", "operator configuration", None, shown(body)))
@@ -75,9 +75,10 @@ def env_layers(context: Context, defaults: Sequence[Entry]) -> tuple[Sequence[En
         for index, body in enumerate(context.graph.env)
         if context.container in _WITH_GRAPH_ENV
     ]
+    name, locate, where = context.component.name, context.graph.locate, context.container_path
     component = [
-        Entry(body, Setter("component", context.component.name, context.at_container("env", index), shown(body)))
-        for index, body in enumerate(context.user_container.get("env") or ())
+        Entry(body, Setter("component", name, locate(*where, "env", index), shown(body)))
+        for index, body in enumerate(user.get("env") or ())
     ]
     return infrastructure, defaults, graph, component
 
@@ -108,7 +109,7 @@ def source_name(source: Mapping[str, Any]) -> str:
     return "?"
 
 
-def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenance]:
+def _argv(context: Context, user: Mapping[str, Any], field: str, default: Sequence[str]) -> list[Provenance]:
     """Who set `command` or `args`, where a default was used or replaced.
 
     The user's own words are not repeated, as they may carry a credential; the position leads to them.
@@ -116,7 +117,7 @@ def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenan
     if not default:
         return []
     given = Setter("type-default", detail(context.type), None, " ".join(default))
-    if not context.user_container.get(field):
+    if not user.get(field):
         return [Provenance(container=context.where, subject="flag", name=field, setter=given)]
     mine = Setter("component", context.component.name, context.at_container(field))
     return [Provenance(container=context.where, subject="flag", name=field, setter=mine, replaced=(given,))]

@@ -82,16 +82,15 @@ def merge(layers: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
             slots[name] = (
                 msgspec.structs.replace(entry, replaced=(*beaten.replaced, beaten.setter)) if beaten else entry
             )
-    needs = _needs(layers, slots)
-    return _needed_first(slots, needs) if needs else tuple(slots.values())
+    if not any("$(" in str(entry.body.get("value")) for entry in slots.values()):
+        return tuple(slots.values())
+    return _needed_first(slots, _needs(layers, slots))
 
 
 def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dict[str, list[str]]:
     """For each entry that won and refers to others: the names that have to stand before it (rule 2)."""
     needs: dict[str, list[str]] = {}
     for layer in layers:
-        if not any(_references(entry.body) for entry in layer):
-            continue
         seen: set[str] = set()
         for entry in layer:
             if slots[entry.name].body is entry.body and (references := _references(entry.body)):
