@@ -164,18 +164,19 @@ def without_nulls(value: Any) -> Any:
 
     A null list item stays, and is an error. Without nulls, as an API server sends them, nothing is copied.
     """
-    return _stripped(value) if _has_nulls(value) else value
+    return _stripped(value) if isinstance(value, _TREES) and _has_nulls(value) else value
 
 
 def _has_nulls(value: Any) -> bool:
     """Whether a mapping in the value has a null field."""
-    if isinstance(value, dict):
-        items: Collection[Any] = value.values()
-        if None in items:
+    pending = [value]
+    while pending:
+        tree = pending.pop()
+        items: Collection[Any] = tree.values() if isinstance(tree, dict) else tree
+        if isinstance(tree, dict) and None in items:
             return True
-    else:
-        items = value if isinstance(value, list) else ()
-    return any(_has_nulls(item) for item in items if isinstance(item, _TREES))
+        pending += [item for item in items if isinstance(item, _TREES)]
+    return False
 
 
 def _stripped(value: Any) -> Any:
