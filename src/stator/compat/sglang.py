@@ -66,6 +66,15 @@ def workers(facts: ContainerFacts) -> tuple[Arguments, ...]:
     return tuple(arguments for arguments in read if arguments is not None)
 
 
+def may_be_on(facts: ContainerFacts, names: tuple[str, str]) -> bool:
+    """Whether anything asks for the switch called `names`: its variable, or a word that begins its flag.
+
+    Most containers show that they have nothing of it, and nobody has to parse their command lines.
+    """
+    flag, variable = names
+    return variable in facts.given or any(f"--{flag}".startswith(word) for word in facts.given if len(word) > len("--"))
+
+
 def switch(facts: ContainerFacts, arguments: Arguments, names: tuple[str, str]) -> Switch:
     """The switch called `names`: the flag without dashes, and its environment variable."""
     flag, variable = names

@@ -75,10 +75,14 @@ def _env_layers(context: Context, user: Mapping[str, Any], defaults: Sequence[En
         for index, body in enumerate(context.graph.env)
         if context.container in _WITH_GRAPH_ENV
     ]
-    name, locate, where = context.component.name, context.graph.locate, context.container_path
+    own = user.get("env") or ()
+    where = context.container_path if own else ()
     component = [
-        Entry(body, Setter("component", name, locate(*where, "env", index), shown(body)))
-        for index, body in enumerate(user.get("env") or ())
+        Entry(
+            body,
+            Setter("component", context.component.name, context.graph.locate(*where, "env", index), shown(body)),
+        )
+        for index, body in enumerate(own)
     ]
     return infrastructure, defaults, graph, component
 

@@ -263,10 +263,13 @@ def _generation(context: Context, kind: Kind) -> tuple[Entry, ...]:
 def _namespace_prefix(context: Context, kind: Kind, *, strict: bool = True) -> tuple[Entry, ...]:
     """Which Dynamo namespaces to look in: every worker generation's is the base, `-`, and its hash."""
     prefix = kind.literal("DYN_NAMESPACE_PREFIX", context.dynamo_namespace)
-    if not (strict and kind.has(gates.STRICT_NAMESPACE_PREFIX)):
-        return (prefix,)
-    why = kind.why(gates.STRICT_NAMESPACE_PREFIX)
-    return (prefix, kind.literal("DYN_NAMESPACE_PREFIX_STRICT", "true", why))
+    return (prefix, *(_strictness(kind) if strict else ()))
+
+
+@lru_cache(_KINDS)
+def _strictness(kind: Kind) -> tuple[Entry, ...]:
+    gate = gates.STRICT_NAMESPACE_PREFIX
+    return (kind.literal("DYN_NAMESPACE_PREFIX_STRICT", "true", kind.why(gate)),) if kind.has(gate) else ()
 
 
 def _port(name: str, number: int) -> Json:

@@ -37,10 +37,10 @@ def unresolved_reference(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]
     What an `envFrom` source could carry, and what others add to a pod, may resolve.
     """
     del rule
-    names = [entry["name"] for entry in facts.env]
-    for index, entry in enumerate(facts.env):
-        text = entry.get("value") or ""
-        for name in _REFERENCE.findall(text) if "$(" in text else ():
+    referring = [(index, entry) for index, entry in enumerate(facts.env) if "$(" in (entry.get("value") or "")]
+    names = [entry["name"] for entry in facts.env] if referring else []
+    for index, entry in referring:
+        for name in _REFERENCE.findall(entry["value"]):
             if name in names[:index] or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
                 continue
             if facts.could_come_from_env_from(name):

@@ -136,6 +136,8 @@ def text_mode_canary(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     checks = (setting(facts, "DYN_HEALTH_CHECK_ENABLED").text or "").strip()
     if facts.version.core is None or checks != "true" or setting(facts, PAYLOAD).origin != "absent":
         return
+    if not sglang.may_be_on(facts, sglang.TEXT):
+        return
     for worker in sglang.workers(facts):
         text = sglang.switch(facts, worker, sglang.TEXT)
         if not text.on:
