@@ -93,12 +93,11 @@ def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dic
     for layer in layers:
         seen: set[str] = set()
         for entry in layer:
-            if slots[entry.name].body is entry.body and (references := _references(entry.body)):
+            own = entry.name
+            if (references := _references(entry.body)) and slots[own].body is entry.body:
                 defined = {other.name for other in layer}
-                needs[entry.name] = [
-                    name for name in references if name in slots and (name in seen or name not in defined)
-                ]
-            seen.add(entry.name)
+                needs[own] = [name for name in references if name in slots and (name in seen or name not in defined)]
+            seen.add(own)
     return needs
 
 
@@ -112,7 +111,10 @@ def _references(body: EnvVar) -> list[str]:
 def _needed_first(slots: Mapping[str, Entry], needs: Mapping[str, Sequence[str]]) -> tuple[Entry, ...]:
     """Slot order, with every entry's needs before it: depth first, on a stack of its own, circles left as they are."""
     ordered: dict[str, Entry] = {}
-    for start in slots:
+    for start, entry in slots.items():
+        if start not in needs:
+            ordered.setdefault(start, entry)
+            continue
         stack, opened = [start], {start}
         while stack:
             name = stack[-1]

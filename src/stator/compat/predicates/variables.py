@@ -16,6 +16,7 @@ from stator.compat.rule import Rule
 
 PAYLOAD = "DYN_HEALTH_CHECK_PAYLOAD"
 PAYLOAD_FLAG = "health-check-payload"
+_NUMBER = re.compile(r"\s*([+-]?\d{1,10})\d*\s*", re.ASCII)
 
 
 def refused_text(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
@@ -61,7 +62,7 @@ def port_range(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
 
 def _number(text: str) -> int | None:
     """The integer a text is, cut to ten digits, which is more than any port has; None for any other text."""
-    found = re.fullmatch(r"\s*([+-]?\d{1,10})\d*\s*", text, re.ASCII)
+    found = _NUMBER.fullmatch(text)
     return int(found[1]) if found else None
 
 
