@@ -68,7 +68,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, a move from one release to
     another, or the platform. `affected` is the range of runtime releases; `backends` and `roles` (component types) the
-    containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with.
+    containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with:
+    a container is only asked about if it runs one of the `modules` there, and has one of the `flags` and `variables`.
     `yields_to` are rules that say more about the same place: where one of them has a finding, this one has none.
     `payloads` are the texts a repair sets; `tried` are the releases on which a repair that must fit several modes was
     run in each of them. `page` is the body of the rule's page in Markdown.
@@ -99,16 +100,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return named and (release is None or release in self.affected)
 
     def looks_at(self, modules: Collection[str]) -> bool:
-        """Whether a container that runs these modules is looked at: a rule that `looks_for` modules needs one of them.
-
-        With such a rule a predicate never sees another container.
-        """
+        """Whether a container that runs these modules is looked at; without `modules` of its own a rule looks at all."""
         wanted = self.looks_for.get("modules")
         return wanted is None or any(module in wanted for module in modules)
 
     @property
     def names(self) -> frozenset[str]:
-        """The options and variables it `looks_for`; without one of them it has nothing to say about a container."""
+        """The options and variables it `looks_for`, of which a container must have one; empty if it looks at all."""
         return frozenset((*self.looks_for.get("flags", ()), *self.looks_for.get("variables", ())))
 
     @property
