@@ -100,7 +100,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return named and (release is None or release in self.affected)
 
     def looks_at(self, modules: Collection[str]) -> bool:
-        """Whether a container that runs these modules is looked at; without `modules` of its own a rule looks at all."""
+        """Whether a container that runs these modules is looked at; a rule without `modules` looks at all."""
         wanted = self.looks_for.get("modules")
         return wanted is None or any(module in wanted for module in modules)
 
