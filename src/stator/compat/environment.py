@@ -26,17 +26,20 @@ class Setting(msgspec.Struct, frozen=True):
     text: str | None = None
 
 
+_ABSENT, _FROM_ENV_FROM, _FROM_VALUE = Setting("absent"), Setting("env-from"), Setting("value-from")
+
+
 def setting(facts: ContainerFacts, name: str) -> Setting:
     """How `name` is set: an entry of its own beats every `envFrom` source."""
     entry = facts.entry(name)
     if entry is None:
-        return Setting("env-from" if facts.could_come_from_env_from(name) else "absent")
+        return _FROM_ENV_FROM if facts.could_come_from_env_from(name) else _ABSENT
     if entry.get("valueFrom"):
-        return Setting("value-from")
+        return _FROM_VALUE
     text = entry.get("value") or ""
-    return Setting("value-from") if expands(text) else Setting("literal", text)
+    return _FROM_VALUE if expands(text) else Setting("literal", text)
 
 
 def expands(text: str) -> bool:
     """Whether the kubelet may replace a part of `text`."""
-    return _EXPANSION.search(text) is not None
+    return "$(" in text and _EXPANSION.search(text) is not None

@@ -34,8 +34,11 @@ def evaluate(facts: ContainerFacts, *, rules: Sequence[Rule] | None = None, repa
     findings: list[Finding] = []
     repairs: list[Repair] = []
     said: set[tuple[str, Position | None]] = set()
-    kind = (facts.backend, facts.component_type, facts.version.core)
-    for rule in _covering(*kind) if rules is None else _those_covering(rules, *kind):
+    modules = tuple(run.module for run in facts.command_line.invocations)
+    kind = (facts.backend, facts.component_type, facts.version.core, modules)
+    for rule, names in _covering(*kind) if rules is None else _those_covering(rules, *kind):
+        if names and names.isdisjoint(facts.given):
+            continue
         for outcome in CONTAINER_PREDICATES[rule.predicate](facts, rule):
             repaired = repair and bool(outcome.repairs)
             finding = _of_container(facts, rule, outcome, repaired=repaired)
@@ -84,13 +87,21 @@ def evaluate_platform(facts: PlatformFacts, *, rules: Sequence[Rule] | None = No
 
 
 @lru_cache(512)
-def _covering(backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
-    """All rules for such a container: there are few kinds of them, and many rules."""
-    return _those_covering(all_rules(), backend, role, release)
+def _covering(
+    backend: str, role: str, release: Version | None, modules: tuple[str, ...]
+) -> tuple[tuple[Rule, frozenset[str]], ...]:
+    """All rules for such a container, each with its names: there are few kinds of containers, and many rules."""
+    return _those_covering(all_rules(), backend, role, release, modules)
 
 
-def _those_covering(rules: Sequence[Rule], backend: str, role: str, release: Version | None) -> tuple[Rule, ...]:
-    return tuple(rule for rule in _of("container", rules) if rule.covers(backend, role, release))
+def _those_covering(
+    rules: Sequence[Rule], backend: str, role: str, release: Version | None, modules: tuple[str, ...]
+) -> tuple[tuple[Rule, frozenset[str]], ...]:
+    return tuple(
+        (rule, rule.names)
+        for rule in _of("container", rules)
+        if rule.covers(backend, role, release) and rule.looks_at(modules)
+    )
 
 
 def _of(scope: Scope, rules: Sequence[Rule] | None) -> Iterable[Rule]:

@@ -47,9 +47,15 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _by_name(self) -> Mapping[str, Mapping[str, Any]]:
         return {entry["name"]: entry for entry in self.env}
 
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """What is there under a name: the entries of the environment, and the options of all invocations."""
+        words = (word for run in self.command_line.invocations for word in run.argv if word.startswith("-"))
+        return frozenset(self._by_name).union(word.partition("=")[0] for word in words)
+
     def could_come_from_env_from(self, name: str) -> bool:
         """Whether any `envFrom` source could carry `name`: a source with prefix P can only if `name` starts with P."""
-        return any(name.startswith(source.get("prefix") or "") for source in self.env_from)
+        return bool(self.env_from) and any(name.startswith(source.get("prefix") or "") for source in self.env_from)
 
 
 class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ What follows `--` is no option. A value that is only known at start (`$(NAME)`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -42,7 +42,7 @@ def words(run: Invocation) -> Iterator[tuple[int, str]]:
             yield index, word
 
 
-def given(facts: ContainerFacts, modules: Sequence[str], flags: Sequence[str]) -> Iterator[Given]:
+def given(facts: ContainerFacts, modules: Sequence[str], flags: Collection[str]) -> Iterator[Given]:
     """Every use of one of the flags by one of the modules, in order."""
     for run in runs(facts, modules):
         for index, word in words(run):

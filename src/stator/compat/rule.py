@@ -6,6 +6,7 @@ The files are `rules/<id>-<name>.yaml`, packaged as `rules.json` by `tools/packa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -67,7 +68,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `scope` is what the predicate looks at: a container, a graph, the fleet of all graphs, a move from one release to
     another, or the platform. `affected` is the range of runtime releases; `backends` and `roles` (component types) the
-    containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with.
+    containers that are looked at; empty means all. `looks_for` are the names and values the predicate compares with:
+    a container is only asked about if it runs one of the `modules` there, and has one of the `flags` and `variables`.
     `yields_to` are rules that say more about the same place: where one of them has a finding, this one has none.
     `payloads` are the texts a repair sets; `tried` are the releases on which a repair that must fit several modes was
     run in each of them. `page` is the body of the rule's page in Markdown.
@@ -96,6 +98,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Whether a container is this rule's business; an unknown release may be."""
         named = (not self.backends or backend in self.backends) and (not self.roles or role in self.roles)
         return named and (release is None or release in self.affected)
+
+    def looks_at(self, modules: Collection[str]) -> bool:
+        """Whether a container that runs these modules is looked at; a rule without `modules` looks at all."""
+        wanted = self.looks_for.get("modules")
+        return wanted is None or any(module in wanted for module in modules)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The options and variables it `looks_for`, of which a container must have one; empty if it looks at all."""
+        return frozenset((*self.looks_for.get("flags", ()), *self.looks_for.get("variables", ())))
 
     @property
     def severity(self) -> Severity:

@@ -8,6 +8,7 @@ command line beats the variable, the last one wins. `tools/evidence/embedding_sw
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -64,6 +65,20 @@ def workers(facts: ContainerFacts) -> tuple[Arguments, ...]:
         return (Arguments({}, {}, ()),)
     read = (read_arguments(BACKEND, facts.version.core, run.argv) for run in runs)
     return tuple(arguments for arguments in read if arguments is not None)
+
+
+def may_be_on(facts: ContainerFacts, names: tuple[str, str]) -> bool:
+    """Whether anything asks for the switch called `names`: its variable, or its flag in full or abbreviated.
+
+    Most containers show that they have nothing of it, and nobody has to parse their command lines.
+    """
+    return not facts.given.isdisjoint(_asking(names))
+
+
+@cache
+def _asking(names: tuple[str, str]) -> frozenset[str]:
+    flag, variable = names
+    return frozenset({variable, *(f"--{flag[:length]}" for length in range(1, len(flag) + 1))})
 
 
 def switch(facts: ContainerFacts, arguments: Arguments, names: tuple[str, str]) -> Switch:

@@ -84,6 +84,8 @@ def with_metadata(
 
 def _alpha_only(kept: Mapping[str, Any], name: str) -> AlphaOnly:
     """What conversion kept of a v1alpha1 service that v1beta1 cannot say; anything of another shape is not it."""
+    if not kept:
+        return AlphaOnly()
     service = mapping(mapping(kept.get("services")).get(name))
     texts = {field: text for field, text in service.items() if isinstance(text, str)}
     ingress = service.get("ingress")

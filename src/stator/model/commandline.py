@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from posixpath import basename
 from typing import Literal, NamedTuple
 
@@ -75,6 +76,12 @@ def read_command_line(command: Sequence[str], args: Sequence[str]) -> CommandLin
     Never raises: text that cannot be read makes the result opaque. Without a `command` the image's entrypoint,
     which is not known here, gets `args`; what they plainly name is still found.
     """
+    return _read(tuple(command), tuple(args))
+
+
+# A container is read again by each step of its rendering that changes or judges its command line.
+@lru_cache(256)
+def _read(command: tuple[str, ...], args: tuple[str, ...]) -> CommandLine:
     argv = [_Argument(text, ("command", index)) for index, text in enumerate(command)]
     argv += [_Argument(text, ("args", index)) for index, text in enumerate(args)]
     if not argv:

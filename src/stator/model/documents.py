@@ -12,6 +12,7 @@ from stator.errors import Position, Problem
 
 Path = tuple[str | int, ...]
 
+_PLAIN_STEP = re.compile(r"[\w-]+")
 # The tag of an unquoted scalar, which `stator.model.parse` leaves empty, or the explicit one.
 _MERGE_TAGS = frozenset({"", "tag:yaml.org,2002:merge"})
 
@@ -59,7 +60,7 @@ def field_path(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif re.fullmatch(r"[\w-]+", step):
+        elif _PLAIN_STEP.fullmatch(step):
             text += f".{step}" if text else step
         else:
             text += f'["{step}"]'

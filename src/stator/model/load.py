@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, TextIO
 
@@ -23,6 +23,7 @@ from stator.model.resources import Graph, Inventory, SecretData
 from stator.model.schema import schema_problems
 from stator.model.sources import Source, read_sources
 
+_TREES = (dict, list)
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -161,19 +162,27 @@ def _repeated(identity: Identity, document: Document, first: Document) -> Proble
 def without_nulls(value: Any) -> Any:
     """The value without null fields, which the API server drops (structural schemas, "Nullable").
 
-    A null list item stays, and is an error. Without nulls nothing is copied.
+    A null list item stays, and is an error. Without nulls, as an API server sends them, nothing is copied.
     """
+    return _stripped(value) if isinstance(value, _TREES) and _has_nulls(value) else value
+
+
+def _has_nulls(value: Any) -> bool:
+    """Whether a mapping in the value has a null field."""
+    pending = [value]
+    while pending:
+        tree = pending.pop()
+        items: Collection[Any] = tree.values() if isinstance(tree, dict) else tree
+        if isinstance(tree, dict) and None in items:
+            return True
+        pending += [item for item in items if isinstance(item, _TREES)]
+    return False
+
+
+def _stripped(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {
-            key: without_nulls(item) if isinstance(item, dict | list) else item
-            for key, item in value.items()
-            if item is not None
-        }
-        return kept if len(kept) != len(value) or any(kept[key] is not value[key] for key in kept) else value
-    if isinstance(value, list):
-        items = [without_nulls(item) for item in value]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return value
+        return {key: _stripped(item) for key, item in value.items() if item is not None}
+    return [_stripped(item) for item in value] if isinstance(value, list) else value
 
 
 @contextmanager

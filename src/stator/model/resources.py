@@ -37,7 +37,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     def locate(self, *path: str | int) -> Position:
         """Position of a v1beta1 path, or of its nearest parent that exists in the document."""
-        for length in range(len(path), 0, -1):
+        for length in range(len(path), 0, -1) if self.moved else ():
             if (prefix := self.moved.get(path[:length])) is not None:
                 return self.document.locate((*prefix, *path[length:]))
         return self.document.locate(path)

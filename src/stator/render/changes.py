@@ -32,10 +32,13 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[NotRendered, ...] = ()
 
 
+NOTHING = Changes()
+
+
 def together(*parts: Changes) -> Changes:
     """Several changes as one; of two commands the last counts."""
-    merged = Changes()
-    for part in parts:
+    merged, *others = [part for part in parts if part != NOTHING] or [NOTHING]
+    for part in others:
         merged = Changes(
             command=part.command or merged.command,
             args=part.args or merged.args,

@@ -74,8 +74,9 @@ class _Pod(msgspec.Struct, frozen=True, kw_only=True):
 def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
     """Render a component's pods in each of its roles. Adds to `problems` what cannot be rendered."""
     first = contexts[0]
-    labels = workload_labels(first)
-    pods = [_pod(context, problems) for context in contexts]
+    labels_by_role = [workload_labels(context) for context in contexts]
+    pods = [_pod(context, labels, problems) for context, labels in zip(contexts, labels_by_role, strict=True)]
+    labels = labels_by_role[0]
     own_service = service(first, labels)
     config_maps = _each_once(item for pod in pods for item in pod.config_maps)
     services = (own_service,) if own_service else ()
@@ -100,9 +101,8 @@ def component_parts(contexts: Sequence[Context], problems: list[Problem]) -> Par
     )
 
 
-def _pod(context: Context, problems: list[Problem]) -> _Pod:
+def _pod(context: Context, labels: dict[str, str], problems: list[Problem]) -> _Pod:
     notes: list[NotRendered] = []
-    labels = workload_labels(context)
     defaults = defaults_of(context)
     main = merged_container(context, defaults, problems)
     result = repaired(context, main, labels)
@@ -118,7 +118,7 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     mirror_requests(context, body, problems)
     env = merge((result.env, made.env)) if made.env else result.env
     if env:
-        body["env"] = [dict(entry.body) for entry in env]
+        body["env"] = [entry.written() for entry in env]
     if result.env_from:
         body["envFrom"] = list(result.env_from)
     beside = sidecars(context, [*(body.get("volumeMounts") or ()), *made.mounts], policy, problems)
@@ -131,13 +131,14 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
     engines = with_engines(context, spec, env)
     notes.extend(engines.missing)
     template = {"metadata": pod_metadata(context, pod_labels(context, labels)), "spec": spec}
+    where = context.where
     return _Pod(
         pod=RenderedPod(role=context.role.name, count=context.role.pods, template=template),
         config_maps=result.config_maps,
         shared=made.config_maps,
         objects=(*made.objects, *shared_gpus.objects),
         provenance=(
-            *(entry.provenance(context.where) for entry in env),
+            *(entry.provenance(where) for entry in env),
             *result.env_from_provenance,
             *_history(main.provenance, made.provenance),
             *(item for sidecar in beside.values() for item in sidecar.provenance),
@@ -154,6 +155,9 @@ def _pod(context: Context, problems: list[Problem]) -> _Pod:
 
 def _history(merged: Sequence[Provenance], made: Sequence[Provenance]) -> Iterator[Provenance]:
     """One history per flag and probe: what a framework set says what it replaced."""
+    if not made:
+        yield from merged
+        return
     replaced = {(item.subject, item.name): (*item.replaced, item.setter) for item in merged}
     changed = {(item.subject, item.name) for item in made}
     yield from (item for item in merged if (item.subject, item.name) not in changed)

@@ -16,15 +16,16 @@ import msgspec
 from stator.errors import Problem
 from stator.model import MAIN, RUNTIME_CONTAINER
 from stator.render.context import Context, copied
-from stator.render.defaults import PROBES, Defaults, args_behind, detail
+from stator.render.defaults import Defaults, args_behind
 from stator.render.environment import Entry, merge, shown
+from stator.render.kind import detail
 from stator.render.manifest import Provenance, Setter
+from stator.render.probes import HANDLERS, PROBES, probe_text
 
 Json = dict[str, Any]
 
 # The graph speaks to its components: to the main container, and to the one that runs Dynamo beside a native engine.
 _WITH_GRAPH_ENV = (MAIN, RUNTIME_CONTAINER)
-_HANDLERS = ("httpGet", "tcpSocket", "grpc", "exec")
 
 
 class MergedContainer(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
     body["name"] = context.container
     provenance: list[Provenance] = []
     for field, default in (("command", defaults.command), ("args", args_behind(user, defaults.args))):
-        provenance.extend(_argv(context, field, default))
+        provenance.extend(_argv(context, user, field, default))
         if default and not body.get(field):
             body[field] = list(default)
     for field, items in (("ports", defaults.ports), ("volumeMounts", defaults.mounts)):
@@ -57,13 +58,13 @@ def merged_container(context: Context, defaults: Defaults, problems: list[Proble
         provenance.extend(_probe(context, field, defaults, body, problems))
     return MergedContainer(
         body=body,
-        env=merge(env_layers(context, defaults.env)),
+        env=merge(_env_layers(context, user, defaults.env)),
         env_from=tuple(copied(user.get("envFrom") or ())),
         provenance=tuple(provenance),
     )
 
 
-def env_layers(context: Context, defaults: Sequence[Entry]) -> tuple[Sequence[Entry], ...]:
+def _env_layers(context: Context, user: Mapping[str, Any], defaults: Sequence[Entry]) -> tuple[Sequence[Entry], ...]:
     """The layers below the repairs, lowest first."""
     infrastructure = [
         Entry(body, Setter("infrastructure", "operator configuration", None, shown(body)))
@@ -74,9 +75,14 @@ def env_layers(context: Context, defaults: Sequence[Entry]) -> tuple[Sequence[En
         for index, body in enumerate(context.graph.env)
         if context.container in _WITH_GRAPH_ENV
     ]
+    own = user.get("env") or ()
+    where = context.container_path if own else ()
     component = [
-        Entry(body, Setter("component", context.component.name, context.at_container("env", index), shown(body)))
-        for index, body in enumerate(context.user_container.get("env") or ())
+        Entry(
+            body,
+            Setter("component", context.component.name, context.graph.locate(*where, "env", index), shown(body)),
+        )
+        for index, body in enumerate(own)
     ]
     return infrastructure, defaults, graph, component
 
@@ -107,34 +113,15 @@ def source_name(source: Mapping[str, Any]) -> str:
     return "?"
 
 
-def probe_text(probe: Mapping[str, Any]) -> str:
-    """A probe in one line; an `exec` command is not repeated, it may carry a credential."""
-    kind = next((handler for handler in _HANDLERS if probe.get(handler)), "")
-    target = probe.get(kind) or {}
-    what = {
-        "httpGet": f"GET {target.get('path', '/')} port {target.get('port')}",
-        "tcpSocket": f"TCP port {target.get('port')}",
-        "grpc": f"gRPC port {target.get('port')}",
-        "exec": "exec",
-    }.get(kind, "no handler")
-    timings = (
-        ("initialDelaySeconds", "delay"),
-        ("periodSeconds", "period"),
-        ("timeoutSeconds", "timeout"),
-        ("failureThreshold", "failures"),
-    )
-    return ", ".join([what, *(f"{word} {probe[field]}" for field, word in timings if field in probe)])
-
-
-def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenance]:
+def _argv(context: Context, user: Mapping[str, Any], field: str, default: Sequence[str]) -> list[Provenance]:
     """Who set `command` or `args`, where a default was used or replaced.
 
     The user's own words are not repeated, as they may carry a credential; the position leads to them.
     """
     if not default:
         return []
-    given = Setter("type-default", detail(context), None, " ".join(default))
-    if not context.user_container.get(field):
+    given = Setter("type-default", detail(context.type), None, " ".join(default))
+    if not user.get(field):
         return [Provenance(container=context.where, subject="flag", name=field, setter=given)]
     mine = Setter("component", context.component.name, context.at_container(field))
     return [Provenance(container=context.where, subject="flag", name=field, setter=mine, replaced=(given,))]
@@ -143,17 +130,17 @@ def _argv(context: Context, field: str, default: Sequence[str]) -> list[Provenan
 def _probe(context: Context, field: str, defaults: Defaults, body: Json, problems: list[Problem]) -> list[Provenance]:
     """Put the default probe where the user has none, and say who set it."""
     default = defaults.probes.get(field)
-    given = (Setter("type-default", detail(context, default[1]), None, probe_text(default[0])),) if default else ()
+    given = (default.setter,) if default else ()
     user = body.get(field)
     if user is not None:
         position = context.at_container(field)
-        if not any(user.get(handler) for handler in _HANDLERS):
+        if not any(user.get(handler) for handler in HANDLERS):
             problems.append(
                 Problem(
                     what=f"component {context.component.name}: {field} has no handler",
                     position=position,
                     why="a probe of yours replaces the injected one as a whole, it is not merged with it",
-                    remedy=f"add one of {', '.join(_HANDLERS)}"
+                    remedy=f"add one of {', '.join(HANDLERS)}"
                     + (f"; the injected probe is: {given[0].value}" if given else ""),
                 )
             )
@@ -169,5 +156,5 @@ def _probe(context: Context, field: str, defaults: Defaults, body: Json, problem
         ]
     if default is None:
         return []
-    body[field] = copied(default[0])
-    return [Provenance(container=context.where, subject="probe", name=field, setter=setter) for setter in given]
+    body[field] = copied(default.body)
+    return [Provenance(container=context.where, subject="probe", name=field, setter=default.setter)]

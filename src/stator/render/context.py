@@ -11,10 +11,11 @@ from stator.errors import Position
 from stator.model import MAIN, Component, Graph, Path
 from stator.model.commandline import CommandLine
 from stator.render import names
-from stator.render.gates import Gate
 from stator.render.manifest import RenderOptions
 from stator.render.multinode import MAIN_ROLE, Provider, Role
 from stator.versions import ResolvedVersion
+
+_SCALARS = frozenset({str, int, bool})
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +71,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """The discovery backend in effect: the annotation verbatim, else the operator's configuration."""
         return discovery(self.annotations, self.options)
 
-    def gate(self, gate: Gate) -> bool:
-        """Whether a gate is on here."""
-        return gate.on(self.version, self.options.operator)
-
-    def why(self, gate: Gate) -> str:
-        """Why it is on or off."""
-        return gate.reason(self.version, self.options.operator)
-
     def at(self, *path: str | int) -> Position:
         """Position of a path below the component."""
         return self.graph.locate(*self.component.path, *path)
@@ -87,10 +80,15 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """The container that is being merged, as the user wrote it; empty if it is not there."""
         return next((body for body, _ in self._containers() if body.get("name") == self.container), {})
 
-    def at_container(self, *path: str | int) -> Position:
-        """Position of a path below the container that is being merged, of the component's if it is not there."""
+    @property
+    def container_path(self) -> Path:
+        """Path of the container that is being merged, of the component if it is not there."""
         found = next((where for body, where in self._containers() if body.get("name") == self.container), ())
-        return self.at(*found, *path)
+        return (*self.component.path, *found)
+
+    def at_container(self, *path: str | int) -> Position:
+        """Position of a path below that."""
+        return self.graph.locate(*self.container_path, *path)
 
     def _containers(self) -> Iterator[tuple[Mapping[str, Any], Path]]:
         for field in ("containers", "initContainers"):
@@ -108,10 +106,12 @@ def copied(value: Any) -> Any:
     # Exact types first: loaded values are made of them, and asking an abstract class costs more than copying.
     kind = type(value)
     if kind is dict:
-        return {key: copied(item) for key, item in value.items() if item is not None}
+        return {
+            key: item if type(item) in _SCALARS else copied(item) for key, item in value.items() if item is not None
+        }
     if kind is list:
-        return [copied(item) for item in value]
-    if kind is str or kind is int or kind is bool:
+        return [item if type(item) in _SCALARS else copied(item) for item in value]
+    if kind in _SCALARS:
         return value
     if isinstance(value, Mapping):
         return copied(dict(value))

@@ -2,11 +2,15 @@
 
 One function per type, from the upstream operator's defaults. There are no default resources, no image pull policy
 and no container security context. Probe fields that are not listed are left to Kubernetes' own defaults.
+
+Most of it depends on no name in the graph, only on the type and the two releases (`Kind`). That is made once for each
+such kind, and every rendering lays its own names around it; so nobody changes a `Defaults`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,29 +18,31 @@ import msgspec
 from stator.model.commandline import read_command_line
 from stator.render import gates, names
 from stator.render.context import Context
-from stator.render.environment import Entry, shown
-from stator.render.manifest import Setter
+from stator.render.environment import Entry
+from stator.render.kind import DefaultProbe, Kind
+from stator.render.probes import http
 
 Json = dict[str, Any]
 
 SHELL = ("/bin/sh", "-c")
-PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
 _GRACE_SECONDS = 60
 _EPP_GRACE_SECONDS = 130
 _EPP_CACHE = "hf-cache"
 _EPP_CONFIG = "epp-config"
 _EPP_CONFIG_PATH = "/etc/epp"
+# Types by releases: a cluster has a few dozen kinds.
+_KINDS = 256
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):
-    """A type's defaults. `grace` is in seconds; `probes` maps a container field to `(probe, why)`."""
+    """A type's defaults. `grace` is in seconds, `probes` are by container field."""
 
     command: tuple[str, ...] = SHELL
     args: tuple[str, ...] = ()
     env: tuple[Entry, ...] = ()
     ports: tuple[Json, ...] = ()
-    probes: dict[str, tuple[Json, str]] = {}
+    probes: dict[str, DefaultProbe] = {}
     mounts: tuple[Json, ...] = ()
     volumes: tuple[Json, ...] = ()
     grace: int = _GRACE_SECONDS
@@ -68,119 +74,120 @@ def defaults_of(context: Context) -> Defaults:
     if context.runs_native_engine:
         # The engine is the user's own; Dynamo runs beside it.
         return Defaults(command=())
+    kind = _kind(context)
     if context.is_worker:
-        return _worker(context)
-    special = {"frontend": _frontend, "planner": _planner, "epp": _epp}.get(context.type)
-    return special(context) if special else Defaults(env=_base_env(context))
+        return _named(context, kind, _worker(kind), _generation(context, kind))
+    if context.type == "frontend":
+        return _named(context, kind, _frontend(kind), _namespace_prefix(context, kind))
+    if context.type == "planner":
+        return _named(context, kind, _planner(kind))
+    if context.type == "epp":
+        return _named(context, kind, _epp(context, kind))
+    return _named(context, kind, Defaults())
 
 
-def _frontend(context: Context) -> Defaults:
+def runtime_defaults(context: Context) -> Defaults:
+    """The container that runs Dynamo beside a native engine."""
+    kind = _kind(context)
+    return _named(context, kind, _runtime(kind), _generation(context, kind))
+
+
+def _kind(context: Context) -> Kind:
+    return Kind(context.type, context.version.core, context.options.operator)
+
+
+def _named(context: Context, kind: Kind, defaults: Defaults, last: tuple[Entry, ...] = ()) -> Defaults:
+    """Defaults with the variables around them that hold names of the graph."""
+    return msgspec.structs.replace(defaults, env=(*_base_env(context, kind), *defaults.env, *last))
+
+
+@lru_cache(_KINDS)
+def _frontend(kind: Kind) -> Defaults:
     command, args = command_of("frontend")
     probes = {
-        "livenessProbe": (_http("/live", "http", delay=15, period=10, timeout=1, failures=3), ""),
-        "readinessProbe": (_http("/health", "http", delay=10, period=10, timeout=3, failures=3), ""),
+        "livenessProbe": kind.probe(http("/live", "http", delay=15, period=10, timeout=1, failures=3)),
+        "readinessProbe": kind.probe(http("/health", "http", delay=10, period=10, timeout=3, failures=3)),
     }
-    if context.gate(gates.FRONTEND_STARTUP_PROBE):
-        probes["startupProbe"] = (
-            _http("/live", "http", period=10, timeout=1, failures=30),
-            context.why(gates.FRONTEND_STARTUP_PROBE),
-        )
+    if kind.has(gates.FRONTEND_STARTUP_PROBE):
+        started = http("/live", "http", period=10, timeout=1, failures=30)
+        probes["startupProbe"] = kind.probe(started, kind.why(gates.FRONTEND_STARTUP_PROBE))
     return Defaults(
         command=command,
         args=args,
-        env=(
-            *_base_env(context),
-            _literal(context, "DYNAMO_PORT", "8000"),
-            _literal(context, "DYN_HTTP_PORT", "8000"),
-            *_namespace_prefix(context),
-        ),
+        env=(kind.literal("DYNAMO_PORT", "8000"), kind.literal("DYN_HTTP_PORT", "8000")),
         ports=(_port("http", 8000),),
         probes=probes,
     )
 
 
-def _worker(context: Context) -> Defaults:
-    canary = "true" if context.gate(gates.CANARY_HEALTH_CHECKS) else "false"
-    failures = 3 if context.gate(gates.WORKER_FAILURE_THRESHOLD) else 1
-    env = [
-        *_base_env(context),
-        _literal(context, "DYN_SYSTEM_ENABLED", "true"),
-        _literal(context, "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS", '["generate"]'),
-        _literal(context, "DYN_SYSTEM_PORT", "9090"),
-        _literal(context, "DYN_HEALTH_CHECK_ENABLED", canary, context.why(gates.CANARY_HEALTH_CHECKS)),
-        _literal(context, "NIXL_TELEMETRY_ENABLE", "n"),
-        _literal(context, "NIXL_TELEMETRY_EXPORTER", "prometheus"),
-        _literal(context, "NIXL_TELEMETRY_PROMETHEUS_PORT", "19090"),
-        _literal(context, "DYN_FORWARDPASS_METRIC_PORT", "20380"),
-    ]
-    if context.generation:
-        env.append(_literal(context, "DYN_NAMESPACE_WORKER_SUFFIX", context.generation, "worker hash"))
-    return Defaults(
-        env=tuple(env),
-        ports=(_port("system", 9090), _port("nixl", 19090)),
-        probes={
-            "startupProbe": (_http("/live", "system", period=10, timeout=5, failures=720), ""),
-            "livenessProbe": (
-                _http("/live", "system", period=5, timeout=4, failures=failures),
-                context.why(gates.WORKER_FAILURE_THRESHOLD),
-            ),
-            "readinessProbe": (_http("/health", "system", period=10, timeout=4, failures=3), ""),
-        },
-    )
-
-
-def runtime_defaults(context: Context) -> Defaults:
-    """The container that runs Dynamo beside a native engine."""
-    env = [
-        *_base_env(context),
-        _literal(context, "DYN_SYSTEM_ENABLED", "true"),
-        _literal(context, "DYN_SYSTEM_PORT", "9090"),
-    ]
-    if context.generation:
-        env.append(_literal(context, "DYN_NAMESPACE_WORKER_SUFFIX", context.generation, "worker hash"))
-    return Defaults(
-        command=(),
-        env=tuple(env),
-        ports=(_port("system", 9090),),
-        probes={
-            "startupProbe": (_http("/live", "system", period=2, timeout=1, failures=30), ""),
-            "livenessProbe": (_http("/live", "system", period=5, timeout=4, failures=3), ""),
-            "readinessProbe": (_http("/health", "system", period=5, timeout=4, failures=3), ""),
-        },
-    )
-
-
-def _planner(context: Context) -> Defaults:
+@lru_cache(_KINDS)
+def _worker(kind: Kind) -> Defaults:
+    canary = "true" if kind.has(gates.CANARY_HEALTH_CHECKS) else "false"
+    failures = 3 if kind.has(gates.WORKER_FAILURE_THRESHOLD) else 1
     return Defaults(
         env=(
-            *_base_env(context),
-            _literal(context, "PLANNER_PROMETHEUS_PORT", "9085"),
-            _literal(context, "DYN_SYSTEM_PORT", "9090"),
+            kind.literal("DYN_SYSTEM_ENABLED", "true"),
+            kind.literal("DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS", '["generate"]'),
+            kind.literal("DYN_SYSTEM_PORT", "9090"),
+            kind.literal("DYN_HEALTH_CHECK_ENABLED", canary, kind.why(gates.CANARY_HEALTH_CHECKS)),
+            kind.literal("NIXL_TELEMETRY_ENABLE", "n"),
+            kind.literal("NIXL_TELEMETRY_EXPORTER", "prometheus"),
+            kind.literal("NIXL_TELEMETRY_PROMETHEUS_PORT", "19090"),
+            kind.literal("DYN_FORWARDPASS_METRIC_PORT", "20380"),
         ),
-        ports=(_port("metrics", 9085), _port("system", 9090)),
+        ports=(_port("system", 9090), _port("nixl", 19090)),
         probes={
-            "startupProbe": (_http("/live", "system", period=10, timeout=5, failures=720), ""),
-            "livenessProbe": (_http("/live", "system", period=5, timeout=4, failures=1), ""),
-            "readinessProbe": (_http("/health", "system", period=10, timeout=4, failures=3), ""),
+            "startupProbe": kind.probe(http("/live", "system", period=10, timeout=5, failures=720)),
+            "livenessProbe": kind.probe(
+                http("/live", "system", period=5, timeout=4, failures=failures),
+                kind.why(gates.WORKER_FAILURE_THRESHOLD),
+            ),
+            "readinessProbe": kind.probe(http("/health", "system", period=10, timeout=4, failures=3)),
         },
     )
 
 
-def _epp(context: Context) -> Defaults:
+@lru_cache(_KINDS)
+def _runtime(kind: Kind) -> Defaults:
+    return Defaults(
+        command=(),
+        env=(kind.literal("DYN_SYSTEM_ENABLED", "true"), kind.literal("DYN_SYSTEM_PORT", "9090")),
+        ports=(_port("system", 9090),),
+        probes={
+            "startupProbe": kind.probe(http("/live", "system", period=2, timeout=1, failures=30)),
+            "livenessProbe": kind.probe(http("/live", "system", period=5, timeout=4, failures=3)),
+            "readinessProbe": kind.probe(http("/health", "system", period=5, timeout=4, failures=3)),
+        },
+    )
+
+
+@lru_cache(_KINDS)
+def _planner(kind: Kind) -> Defaults:
+    return Defaults(
+        env=(kind.literal("PLANNER_PROMETHEUS_PORT", "9085"), kind.literal("DYN_SYSTEM_PORT", "9090")),
+        ports=(_port("metrics", 9085), _port("system", 9090)),
+        probes={
+            "startupProbe": kind.probe(http("/live", "system", period=10, timeout=5, failures=720)),
+            "livenessProbe": kind.probe(http("/live", "system", period=5, timeout=4, failures=1)),
+            "readinessProbe": kind.probe(http("/health", "system", period=10, timeout=4, failures=3)),
+        },
+    )
+
+
+def _epp(context: Context, kind: Kind) -> Defaults:
     """The endpoint picker; without `eppConfig` it is the native one, which keeps a model cache."""
     config: Mapping[str, Any] | None = context.component.other.get("eppConfig")
     native = config is None
     env = [
-        *_base_env(context),
-        _literal(context, "USE_STREAMING", "true"),
-        _literal(context, "RUST_LOG", "info"),
-        _literal(context, "DYN_ENFORCE_DISAGG", "false"),
-        *_namespace_prefix(context, strict=native),
+        kind.literal("USE_STREAMING", "true"),
+        kind.literal("RUST_LOG", "info"),
+        kind.literal("DYN_ENFORCE_DISAGG", "false"),
+        *_namespace_prefix(context, kind, strict=native),
     ]
     if native:
-        env.append(_literal(context, "HOME", "/home/dynamo"))
+        env.append(kind.literal("HOME", "/home/dynamo"))
     health = {"service": "inference-extension", "port": 9003}
-    check = {"grpc": health, "initialDelaySeconds": 5, "periodSeconds": 10}
+    check = kind.probe({"grpc": health, "initialDelaySeconds": 5, "periodSeconds": 10})
     mount, volume = ({"name": _EPP_CACHE, "mountPath": "/home/dynamo/.cache"}, {"name": _EPP_CACHE, "emptyDir": {}})
     args: tuple[str, ...] = ()
     if config is not None:
@@ -191,9 +198,9 @@ def _epp(context: Context) -> Defaults:
         env=tuple(env),
         ports=(_port("grpc", 9002), _port("grpc-health", 9003), _port("metrics", 9090)),
         probes={
-            "startupProbe": ({"grpc": {**health}, "periodSeconds": 10, "failureThreshold": 180}, ""),
-            "livenessProbe": (check, ""),
-            "readinessProbe": ({**check, "grpc": {**health}}, ""),
+            "startupProbe": kind.probe({"grpc": health, "periodSeconds": 10, "failureThreshold": 180}),
+            "livenessProbe": check,
+            "readinessProbe": check,
         },
         mounts=(mount,),
         volumes=(volume,),
@@ -217,56 +224,53 @@ def _picker_config(context: Context, config: Mapping[str, Any]) -> tuple[Json, J
     return mount, {"name": _EPP_CONFIG, "configMap": source}, args
 
 
-def _base_env(context: Context) -> tuple[Entry, ...]:
+def _base_env(context: Context, kind: Kind) -> tuple[Entry, ...]:
     """What every main container gets: who it is, where it runs, how it finds the others."""
+    component, *place, discovery = _same_everywhere(kind)
     entries = [
-        _literal(context, "DYN_NAMESPACE", context.dynamo_namespace),
-        _literal(context, "DYN_COMPONENT", context.type),
-        _literal(context, "DYN_PARENT_DGD_K8S_NAME", context.parent),
-        _literal(context, "DYN_PARENT_DGD_K8S_NAMESPACE", context.graph.namespace),
-        _field(context, "POD_NAME", "metadata.name"),
-        _field(context, "POD_NAMESPACE", "metadata.namespace"),
-        _field(context, "POD_UID", "metadata.uid"),
+        kind.literal("DYN_NAMESPACE", context.dynamo_namespace),
+        component,
+        kind.literal("DYN_PARENT_DGD_K8S_NAME", context.parent),
+        kind.literal("DYN_PARENT_DGD_K8S_NAMESPACE", context.graph.namespace),
+        *place,
     ]
     if context.discovery != "etcd":
-        entries.append(_literal(context, "DYN_DISCOVERY_BACKEND", "kubernetes"))
+        entries.append(discovery)
         if context.annotations.get(names.DISCOVERY_MODE) == "container":
-            entries.append(_literal(context, "CONTAINER_NAME", context.container))
-            entries.append(_literal(context, "DYN_KUBE_DISCOVERY_MODE", "container"))
+            entries.append(kind.literal("CONTAINER_NAME", context.container))
+            entries.append(kind.literal("DYN_KUBE_DISCOVERY_MODE", "container"))
     return tuple(entries)
 
 
-def _namespace_prefix(context: Context, *, strict: bool = True) -> tuple[Entry, ...]:
+@lru_cache(_KINDS)
+def _same_everywhere(kind: Kind) -> tuple[Entry, ...]:
+    """The variables of a kind that need no name: its type, the pod's own three, the discovery backend."""
+    return (
+        kind.literal("DYN_COMPONENT", kind.type),
+        kind.field("POD_NAME", "metadata.name"),
+        kind.field("POD_NAMESPACE", "metadata.namespace"),
+        kind.field("POD_UID", "metadata.uid"),
+        kind.literal("DYN_DISCOVERY_BACKEND", "kubernetes"),
+    )
+
+
+def _generation(context: Context, kind: Kind) -> tuple[Entry, ...]:
+    if not context.generation:
+        return ()
+    return (kind.literal("DYN_NAMESPACE_WORKER_SUFFIX", context.generation, "worker hash"),)
+
+
+def _namespace_prefix(context: Context, kind: Kind, *, strict: bool = True) -> tuple[Entry, ...]:
     """Which Dynamo namespaces to look in: every worker generation's is the base, `-`, and its hash."""
-    prefix = _literal(context, "DYN_NAMESPACE_PREFIX", context.dynamo_namespace)
-    if not (strict and context.gate(gates.STRICT_NAMESPACE_PREFIX)):
-        return (prefix,)
-    why = context.why(gates.STRICT_NAMESPACE_PREFIX)
-    return (prefix, _literal(context, "DYN_NAMESPACE_PREFIX_STRICT", "true", why))
+    prefix = kind.literal("DYN_NAMESPACE_PREFIX", context.dynamo_namespace)
+    return (prefix, *(_strictness(kind) if strict else ()))
 
 
-def detail(context: Context, why: str = "") -> str:
-    """`worker default, runtime 1.5.1 >= 1.5.0`: a type default in the words of provenance."""
-    words = f"{context.type or 'base'} default"
-    return f"{words}, {why}" if why else words
-
-
-def _literal(context: Context, name: str, value: str, why: str = "") -> Entry:
-    return Entry({"name": name, "value": value}, Setter("type-default", detail(context, why), None, value))
-
-
-def _field(context: Context, name: str, path: str) -> Entry:
-    body = {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
-    return Entry(body, Setter("type-default", detail(context), None, shown(body)))
+@lru_cache(_KINDS)
+def _strictness(kind: Kind) -> tuple[Entry, ...]:
+    gate = gates.STRICT_NAMESPACE_PREFIX
+    return (kind.literal("DYN_NAMESPACE_PREFIX_STRICT", "true", kind.why(gate)),) if kind.has(gate) else ()
 
 
 def _port(name: str, number: int) -> Json:
     return {"name": name, "containerPort": number, "protocol": "TCP"}
-
-
-def _http(path: str, port: str, *, period: int, timeout: int, failures: int, delay: int = 0) -> Json:
-    """An HTTP GET probe; times in seconds, `port` is a port's name."""
-    probe: Json = {"httpGet": {"path": path, "port": port}}
-    if delay:
-        probe["initialDelaySeconds"] = delay
-    return {**probe, "periodSeconds": period, "timeoutSeconds": timeout, "failureThreshold": failures}

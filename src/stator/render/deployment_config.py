@@ -9,7 +9,7 @@ become requests and limits, and a frontend's port is the one that its probes and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -67,15 +67,16 @@ def configured(graph: Graph, component: Component, problems: list[Problem]) -> C
 
 def _entry(graph: Graph, component: Component) -> tuple[Mapping[str, Any], Path] | None:
     """The entry that is in force, and where it stands: the component's last one, else the graph's."""
-    layers: tuple[tuple[Any, Path], ...] = (
-        (component.main.get("env") or (), (*component.main_path, "env")),
-        (graph.env, ("spec", "env")),
-    )
-    for env, path in layers:
-        for index in range(len(env) - 1, -1, -1):
-            if env[index].get("name") == _VARIABLE:
-                return env[index], (*path, index)
+    own = component.main.get("env") or ()
+    if (index := _last(own)) is not None:
+        return own[index], (*component.main_path, "env", index)
+    if (index := _last(graph.env)) is not None:
+        return graph.env[index], ("spec", "env", index)
     return None
+
+
+def _last(env: Sequence[Mapping[str, Any]]) -> int | None:
+    return next((index for index in range(len(env) - 1, -1, -1) if env[index].get("name") == _VARIABLE), None)
 
 
 def _resources(given: Any) -> dict[str, str]:

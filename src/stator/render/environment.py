@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from stator.render.context import copied
 from stator.render.manifest import Provenance, Setter
 
 EnvVar = Mapping[str, Any]
@@ -43,6 +44,11 @@ class Entry(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The variable's name."""
         return self.body["name"]  # type: ignore[no-any-return]
+
+    def written(self) -> dict[str, Any]:
+        """The entry as a container has it, sharing nothing with where it came from."""
+        source = self.body.get("valueFrom")
+        return {**self.body, "valueFrom": copied(source)} if source else {**self.body}
 
     def provenance(self, container: str) -> Provenance:
         """The entry's history, as part of `container`."""
@@ -70,13 +76,15 @@ def merge(layers: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
     slots: dict[str, Entry] = {}
     for layer in layers:
         for entry in layer:
-            beaten = slots.get(entry.name)
+            name = entry.name
+            beaten = slots.get(name)
             # Assigning to a key a dict already has keeps the key's place: rule 1.
-            slots[entry.name] = (
+            slots[name] = (
                 msgspec.structs.replace(entry, replaced=(*beaten.replaced, beaten.setter)) if beaten else entry
             )
-    needs = _needs(layers, slots)
-    return _needed_first(slots, needs) if needs else tuple(slots.values())
+    if not any("$(" in str(entry.body.get("value")) for entry in slots.values()):
+        return tuple(slots.values())
+    return _needed_first(slots, _needs(layers, slots))
 
 
 def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dict[str, list[str]]:
@@ -85,12 +93,11 @@ def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dic
     for layer in layers:
         seen: set[str] = set()
         for entry in layer:
-            if slots[entry.name].body is entry.body and (references := _references(entry.body)):
+            own = entry.name
+            if (references := _references(entry.body)) and slots[own].body is entry.body:
                 defined = {other.name for other in layer}
-                needs[entry.name] = [
-                    name for name in references if name in slots and (name in seen or name not in defined)
-                ]
-            seen.add(entry.name)
+                needs[own] = [name for name in references if name in slots and (name in seen or name not in defined)]
+            seen.add(own)
     return needs
 
 
@@ -104,7 +111,10 @@ def _references(body: EnvVar) -> list[str]:
 def _needed_first(slots: Mapping[str, Entry], needs: Mapping[str, Sequence[str]]) -> tuple[Entry, ...]:
     """Slot order, with every entry's needs before it: depth first, on a stack of its own, circles left as they are."""
     ordered: dict[str, Entry] = {}
-    for start in slots:
+    for start, entry in slots.items():
+        if start not in needs:
+            ordered.setdefault(start, entry)
+            continue
         stack, opened = [start], {start}
         while stack:
             name = stack[-1]

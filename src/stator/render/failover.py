@@ -18,10 +18,10 @@ from stator.render.backends.injection import Argv, NoPlaceError, invocation_of, 
 from stator.render.backends.parallelism import option
 from stator.render.backends.setters import literal, set_by
 from stator.render.context import Context, copied
-from stator.render.defaults import PROBES
 from stator.render.environment import Entry
 from stator.render.manifest import NotRendered, Provenance
 from stator.render.memory_service import DIRECTORY, memory_service
+from stator.render.probes import PROBES
 
 Json = dict[str, Any]
 
@@ -88,7 +88,7 @@ def _engine(
     replaced = _TAKEN_AWAY | {entry.name for entry in added}
     engine["env"] = [
         *(entry for entry in engine.get("env") or () if entry["name"] not in replaced),
-        *(dict(entry.body) for entry in added),
+        *(entry.written() for entry in added),
     ]
     provenance.extend(entry.provenance(context.role.label(name)) for entry in added)
     for field in PROBES:

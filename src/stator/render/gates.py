@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stator.versions import ResolvedVersion, Version
+from stator.versions import Version
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,17 +24,17 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     effect: str
     evidence: str
 
-    def on(self, version: ResolvedVersion, operator: Version) -> bool:
-        """Whether the gate is on for a component of this version under this operator."""
-        return version.core is not None and version.core >= self.runtime and operator >= self.operator
+    def on(self, runtime: Version | None, operator: Version) -> bool:
+        """Whether the gate is on for a runtime (None: of an unresolved version) under this operator."""
+        return runtime is not None and runtime >= self.runtime and operator >= self.operator
 
-    def reason(self, version: ResolvedVersion, operator: Version) -> str:
+    def reason(self, runtime: Version | None, operator: Version) -> str:
         """Why the gate is on or off, in words for provenance."""
         if operator < self.operator:
             return f"operator {operator} < {self.operator}"
-        if version.core is None:
+        if runtime is None:
             return "runtime version unresolved"
-        return f"runtime {version.core} {'>=' if version.core >= self.runtime else '<'} {self.runtime}"
+        return f"runtime {runtime} {'>=' if runtime >= self.runtime else '<'} {self.runtime}"
 
 
 CANARY_HEALTH_CHECKS = Gate(

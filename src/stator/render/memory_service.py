@@ -101,7 +101,7 @@ def _connect(context: Context, container: Json) -> Provenance | None:
     env = container.get("env") or []
     if any(entry.get("name") == _SOCKETS.name for entry in env):
         return None
-    container["env"] = [*env, dict(_SOCKETS.body)]
+    container["env"] = [*env, _SOCKETS.written()]
     return _SOCKETS.provenance(context.role.label(container["name"]))
 
 
@@ -111,7 +111,7 @@ def _server(engine: Json) -> Json:
         "image": engine.get("image"),
         "restartPolicy": "Always",
         "command": ["python3", "-m", _MODULE],
-        "env": [dict(_SOCKETS.body)],
+        "env": [_SOCKETS.written()],
         "resources": {"claims": [{"name": _CLAIM}]},
         "startupProbe": {**_STARTED},
         "volumeMounts": [dict(_MOUNT)],

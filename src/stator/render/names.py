@@ -99,7 +99,6 @@ def service_name(workload: str) -> str:
 
 def problems(graph: Graph, component: Component, workload: str) -> Iterator[Problem]:
     """Names the API server would refuse, reported before anything is applied."""
-    position = graph.locate("metadata", "name")
     service = service_name(workload)
     if len(component.type) > _LIMIT or not _LABEL_VALUE.fullmatch(component.type):
         yield Problem(
@@ -111,14 +110,14 @@ def problems(graph: Graph, component: Component, workload: str) -> Iterator[Prob
     if len(workload) > _LIMIT:
         yield Problem(
             what=f'component {component.name}: the workload name "{workload}" has {len(workload)} characters',
-            position=position,
+            position=graph.locate("metadata", "name"),
             why=f"it is also a label value and a Service name, which have at most {_LIMIT}",
             remedy="shorten the graph's or the component's name",
         )
     elif not _SERVICE_NAME.fullmatch(service):
         yield Problem(
             what=f'component {component.name}: "{service}" cannot be a Service name',
-            position=position,
+            position=graph.locate("metadata", "name"),
             why="a Service name starts with a letter and holds only lower-case letters, digits and hyphens",
             remedy="rename the graph",
         )
@@ -126,7 +125,7 @@ def problems(graph: Graph, component: Component, workload: str) -> Iterator[Prob
     if len(namespace) > _LIMIT:
         yield Problem(
             what=f'component {component.name}: the Dynamo namespace "{namespace}" has {len(namespace)} characters',
-            position=position,
+            position=graph.locate("metadata", "name"),
             why=f"it is a label value of every pod, which has at most {_LIMIT}",
             remedy="shorten the Kubernetes namespace's or the graph's name",
         )

@@ -60,11 +60,9 @@ def repaired(context: Context, main: MergedContainer, labels: dict[str, str]) ->
 
 
 def _facts(context: Context, main: MergedContainer) -> ContainerFacts:
-    positions = {entry.name: entry.setter.position for entry in main.env}
-
     def locate(*path: str | int) -> Position | None:
         if path[:1] == ("env",) and len(path) > 1:
-            return positions.get(str(path[1]))
+            return next((entry.setter.position for entry in main.env if entry.name == path[1]), None)
         return context.at_container(*path) if path else context.at()
 
     return ContainerFacts(

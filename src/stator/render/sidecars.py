@@ -82,7 +82,7 @@ def _rendered(
     body = merged.body
     entries = merge((merged.env, env)) if env else merged.env
     if entries:
-        body["env"] = [dict(entry.body) for entry in entries]
+        body["env"] = [entry.written() for entry in entries]
     if merged.env_from:
         body["envFrom"] = list(merged.env_from)
     own = body.get("volumeMounts") or []
@@ -90,8 +90,9 @@ def _rendered(
     taken = {mount.get("mountPath") for mount in own}
     if mounted := [*own, *(dict(mount) for mount in mounts if mount.get("mountPath") not in taken)]:
         body["volumeMounts"] = mounted
+    where = context.where
     history = (
-        *(entry.provenance(context.where) for entry in entries),
+        *(entry.provenance(where) for entry in entries),
         *env_from_provenance(context, merged.env_from),
         *merged.provenance,
     )

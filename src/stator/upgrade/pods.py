@@ -14,10 +14,10 @@ import msgspec
 
 from stator.model import MAIN, Component
 from stator.render import Provenance, RenderedComponent, names
-from stator.render.container import probe_text
 from stator.render.environment import shown
 from stator.render.explain import masked_value, who
 from stator.render.manifest import RenderedPod
+from stator.render.probes import probe_text
 from stator.upgrade.arguments import argument_changes
 from stator.upgrade.change import Change, Side, Subject
 from stator.upgrade.structure import differences

@@ -8,6 +8,7 @@ Nothing is guessed from a repository name, a digest or a date.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from stator.versions.version import PART, ResolvedVersion, Version, flaw
 
@@ -20,6 +21,8 @@ _TAG = re.compile(
 )
 
 
+# Many containers, few images.
+@lru_cache(256)
 def resolve(override: str | None, image: str | None) -> ResolvedVersion:
     """The runtime version of a container.
 

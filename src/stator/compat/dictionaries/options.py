@@ -6,12 +6,16 @@ instead of from memory. Nothing here interprets values; help texts are not kept.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 
 Owner = Literal["dynamo", "engine"]
+
+# Greater than every character of a spelling.
+_LAST = "\U0010ffff"
 
 # How argparse consumes the option. `custom` is an action class of the component's own; its `nargs` tells if it takes
 # a value.
@@ -110,13 +114,13 @@ class ComponentDictionary(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Empty: unknown.
         """
         name = word.partition("=")[0]
-        for parser, by_name in zip(self.parsers, self._by_parser, strict=True):
+        for parser, by_name, spellings in zip(self.parsers, self._by_parser, self._in_order, strict=True):
             if name in by_name:
                 return (by_name[name],)
             if parser.abbreviations and name.startswith("--") and name != "--":
-                matching = {option: None for spelling, option in by_name.items() if spelling.startswith(name)}
-                if matching:
-                    return tuple(matching)
+                beginning = spellings[bisect_left(spellings, name) : bisect_left(spellings, name + _LAST)]
+                if beginning:
+                    return tuple({by_name[spelling]: None for spelling in beginning})
         return ()
 
     @cached_property
@@ -125,6 +129,11 @@ class ComponentDictionary(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             {spelling: option for option in self.options if option.parser == index for spelling in option.spellings}
             for index in range(len(self.parsers))
         )
+
+    @cached_property
+    def _in_order(self) -> tuple[list[str], ...]:
+        """Each parser's spellings, sorted: those that begin alike stand together."""
+        return tuple(sorted(by_name) for by_name in self._by_parser)
 
 
 class Dictionary(msgspec.Struct, frozen=True, kw_only=True):

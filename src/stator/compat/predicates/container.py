@@ -23,8 +23,9 @@ def unnamed_port(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     del rule
     names = [port["name"] for port in facts.body.get("ports") or () if port.get("name")]
     for field in _PROBES:
+        probe = facts.body.get(field) or {}
         for handler in ("httpGet", "tcpSocket"):
-            port = ((facts.body.get(field) or {}).get(handler) or {}).get("port")
+            port = (probe.get(handler) or {}).get("port")
             if isinstance(port, str) and not port.isdecimal() and port not in names:
                 values = {"probe": field, "port": port, "ports": ", ".join(names) or "none"}
                 yield Outcome(key="port", where=(field,), values=values)
@@ -36,9 +37,10 @@ def unresolved_reference(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]
     What an `envFrom` source could carry, and what others add to a pod, may resolve.
     """
     del rule
-    names = [entry["name"] for entry in facts.env]
-    for index, entry in enumerate(facts.env):
-        for name in _REFERENCE.findall(entry.get("value") or ""):
+    referring = [(index, entry) for index, entry in enumerate(facts.env) if "$(" in (entry.get("value") or "")]
+    names = [entry["name"] for entry in facts.env] if referring else []
+    for index, entry in referring:
+        for name in _REFERENCE.findall(entry["value"]):
             if name in names[:index] or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
                 continue
             if facts.could_come_from_env_from(name):

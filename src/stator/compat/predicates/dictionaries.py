@@ -8,56 +8,67 @@ releases agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+import msgspec
 
 from stator.compat.dictionaries import ComponentDictionary, Option, dictionary, releases
 from stator.compat.facts import ContainerFacts
 from stator.compat.given import place, words
 from stator.compat.outcome import Outcome
 from stator.compat.rule import Rule, rules
+from stator.model.commandline import Invocation
 from stator.versions import Version
+
+
+class _Word(msgspec.Struct, frozen=True, kw_only=True):
+    """What is on record of one spelling, of the modules that `_line` gives.
+
+    `accepted`: one of them takes it. `passed_on`: one of them has an engine that may take what it does not.
+    `choices` are the values that each of them lists, empty where any will do; `removal` is the announced end in the
+    last of them.
+    """
+
+    accepted: bool
+    passed_on: bool
+    choices: tuple[tuple[str, ...], ...]
+    removal: str
 
 
 def unknown_option(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     """Options of Dynamo's that the release does not have: outcomes `gone` and `later`."""
     del rule
-    release = facts.version.core
-    for run in facts.command_line.invocations if release else ():
-        line = _line(release, run.module)
-        for index, word in words(run) if line else ():
-            name = word.partition("=")[0]
-            if any(_accepts(module, name) for module in line):
-                continue
-            known = [other for other in releases() if _is_option_of_dynamo(other, run.module, name)]
-            if release and known and (run.module, name) not in _told_by_others(release):
-                yield Outcome(
-                    key="gone" if known[-1] < release else "later",
-                    # The engine's own parser gets what is left, and not all of their options are on record.
-                    certainty="possible" if any(part.passes_through for part in line) else "certain",
-                    where=place(facts, run, index),
-                    values={
-                        "flag": name,
-                        "module": run.module,
-                        "known": str(known[-1] if known[-1] < release else known[0]),
-                    },
-                )
+    for run, index, name, word in _words(facts):
+        release = facts.version.core
+        known = () if word.accepted else _known(run.module, name)
+        if release and known and (run.module, name) not in _told_by_others(release):
+            yield Outcome(
+                key="gone" if known[-1] < release else "later",
+                # The engine's own parser gets what is left, and not all of their options are on record.
+                certainty="possible" if word.passed_on else "certain",
+                where=place(facts, run, index),
+                values={
+                    "flag": name,
+                    "module": run.module,
+                    "known": str(known[-1] if known[-1] < release else known[0]),
+                },
+            )
 
 
 def refused_choice(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     """Options of Dynamo's with a fixed list of values, given one that is not in it: outcome `choice`."""
     del rule
-    for run in facts.command_line.invocations:
-        line = _line(facts.version.core, run.module)
-        for index, word in words(run) if line else ():
-            name, equals, attached = word.partition("=")
-            value = attached if equals else run.argv[index + 1] if index + 1 < len(run.argv) else ""
-            lists = [_choices(module, name) for module in line]
-            if not value or value.startswith("-") or "$" in value or "`" in value:
-                continue
-            if all(choices and value not in choices for choices in lists):
-                values = {"flag": name, "value": value, "choices": ", ".join(lists[-1])}
-                yield Outcome(key="choice", where=place(facts, run, index), values=values)
+    for run, index, name, word in _words(facts):
+        if not all(word.choices):
+            continue
+        _, equals, attached = run.argv[index].partition("=")
+        value = attached if equals else run.argv[index + 1] if index + 1 < len(run.argv) else ""
+        if not value or value.startswith("-") or "$" in value or "`" in value:
+            continue
+        if all(value not in choices for choices in word.choices):
+            values = {"flag": name, "value": value, "choices": ", ".join(word.choices[-1])}
+            yield Outcome(key="choice", where=place(facts, run, index), values=values)
 
 
 def deprecated_option(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
@@ -66,15 +77,37 @@ def deprecated_option(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     Spellings that are merely called obsolete say nothing: the examples of every release use some.
     """
     del rule
+    for run, index, name, word in _words(facts):
+        release = facts.version.core
+        if release and word.removal and (run.module, name) not in _told_by_others(release):
+            values = {"flag": name, "module": run.module, "removal": word.removal}
+            yield Outcome(key="removal", where=place(facts, run, index), values=values)
+
+
+def _words(facts: ContainerFacts) -> Iterator[tuple[Invocation, int, str, _Word]]:
+    """The words that may be options: the invocation, the index in its `argv`, the spelling, and what is on record."""
     release = facts.version.core
     for run in facts.command_line.invocations if release else ():
-        line = _line(release, run.module)
-        for index, word in words(run) if line else ():
-            name = word.partition("=")[0]
-            option = _option(line[-1], name)
-            if release and option and option.removal and (run.module, name) not in _told_by_others(release):
-                values = {"flag": name, "module": run.module, "removal": option.removal}
-                yield Outcome(key="removal", where=place(facts, run, index), values=values)
+        for index, text in words(run):
+            name = text.partition("=")[0]
+            if word := _word(release, run.module, name):
+                yield run, index, name, word
+
+
+# Several rules ask about a word, and all graphs use the same few hundred.
+@lru_cache(1024)
+def _word(release: Version | None, module: str, name: str) -> _Word | None:
+    """What is on record, None if nothing is of this module."""
+    line = _line(release, module)
+    if not line:
+        return None
+    options = [_option(part, name) for part in line]
+    return _Word(
+        accepted=any(_accepts(part, name) for part in line),
+        passed_on=any(part.passes_through for part in line),
+        choices=tuple(map(_choices, options)),
+        removal=options[-1].removal if options[-1] else "",
+    )
 
 
 @cache
@@ -104,16 +137,22 @@ def _option(module: ComponentDictionary, name: str) -> Option | None:
     return found[0]
 
 
+@lru_cache(1024)
+def _known(module: str, name: str) -> tuple[Version, ...]:
+    """The releases on record that have `name` as an option of Dynamo's."""
+    return tuple(release for release in releases() if _is_option_of_dynamo(release, module, name))
+
+
 def _is_option_of_dynamo(release: Version, module: str, name: str) -> bool:
     book = dictionary(release)
     part = book.component(module) if book else None
     return part is not None and name in part.spellings and _option(part, name) is not None
 
 
-def _choices(module: ComponentDictionary, name: str) -> Sequence[str]:
-    option = _option(module, name)
-    plain = option is not None and option.nargs is None and option.action == "store" and "choices" not in option.unread
-    return [str(choice) for choice in option.choices or () if choice is not None] if plain and option else ()
+def _choices(option: Option | None) -> tuple[str, ...]:
+    if option is None or option.nargs is not None or option.action != "store" or "choices" in option.unread:
+        return ()
+    return tuple(str(choice) for choice in option.choices or () if choice is not None)
 
 
 @cache

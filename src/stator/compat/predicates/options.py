@@ -20,15 +20,14 @@ def gone(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
     variable that mean what happens without it; `edits`, for a flag `word: NEW` or `remove: switch|value` (only
     `when` its value is one of these), for a variable `rename: NEW` (to `value`, if given) or `remove: entry`.
     """
-    modules = rule.looks_for["modules"]
-    if facts.version.core is None or not runs(facts, modules):
+    if facts.version.core is None:
         return ()
     flags = rule.looks_for.get("flags", {})
     found = [
         Outcome(
             key="flag", where=use.where, values={"flag": use.flag, "instead": flags[use.flag]}, edit=_of_flag(use, rule)
         )
-        for use in given(facts, modules, tuple(flags))
+        for use in given(facts, rule.looks_for["modules"], flags)
     ]
     return (*found, *_variables(facts, rule))
 
@@ -68,9 +67,9 @@ def refused_value(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
 
     `looks_for`: `modules`; `flags`, `variables`; `values`, the refused texts; `instead`, the one to write.
     """
-    modules, values = rule.looks_for["modules"], rule.looks_for["values"]
-    if facts.version.core is None or not runs(facts, modules):
+    if facts.version.core is None:
         return ()
+    modules, values = rule.looks_for["modules"], rule.looks_for["values"]
     by_flag = [
         Outcome(
             key="flag",

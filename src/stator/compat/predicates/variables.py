@@ -16,6 +16,7 @@ from stator.compat.rule import Rule
 
 PAYLOAD = "DYN_HEALTH_CHECK_PAYLOAD"
 PAYLOAD_FLAG = "health-check-payload"
+_NUMBER = re.compile(r"\s*([+-]?\d{1,10})\d*\s*", re.ASCII)
 
 
 def refused_text(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
@@ -27,11 +28,10 @@ def refused_text(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
     """
     if facts.version.core is None and rule.affected.clauses:
         return ()
-    fits = re.compile(rule.looks_for["fits"])
     found = []
     for name in rule.looks_for["variables"]:
         text = setting(facts, name).text
-        if text is not None and not fits.fullmatch(text.strip()):
+        if text is not None and not re.fullmatch(rule.looks_for["fits"], text.strip()):
             values = {"variable": name, "value": text}
             meant = _meant(text.strip(), rule.looks_for.get("meant", {}))
             edit = SetEnv(name=name, value=meant) if meant else None
@@ -62,7 +62,7 @@ def port_range(facts: ContainerFacts, rule: Rule) -> Sequence[Outcome]:
 
 def _number(text: str) -> int | None:
     """The integer a text is, cut to ten digits, which is more than any port has; None for any other text."""
-    found = re.fullmatch(r"\s*([+-]?\d{1,10})\d*\s*", text, re.ASCII)
+    found = _NUMBER.fullmatch(text)
     return int(found[1]) if found else None
 
 
@@ -137,10 +137,14 @@ def text_mode_canary(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
     checks = (setting(facts, "DYN_HEALTH_CHECK_ENABLED").text or "").strip()
     if facts.version.core is None or checks != "true" or setting(facts, PAYLOAD).origin != "absent":
         return
+    if not sglang.may_be_on(facts, sglang.TEXT):
+        return
     for worker in sglang.workers(facts):
         text = sglang.switch(facts, worker, sglang.TEXT)
+        if not text.on:
+            continue
         plain = not sglang.special(facts, worker) and not sglang.hidden(facts, worker)
-        if text.on and plain and sglang.embedding(facts, worker).on is False and PAYLOAD_FLAG not in worker.values:
+        if plain and sglang.embedding(facts, worker).on is False and PAYLOAD_FLAG not in worker.values:
             value = rule.payloads["text"]
             edit = InsertEnv(name=PAYLOAD, value=value)
             yield Outcome(key="unbounded", where=text.where, values={"payload": value}, edit=edit)

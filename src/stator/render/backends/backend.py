@@ -10,9 +10,9 @@ from stator.render.backends.injection import Argv, NoPlaceError, runs_of
 from stator.render.backends.setters import without_probes
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
-from stator.render.defaults import PROBES
 from stator.render.environment import Entry
 from stator.render.manifest import NotRendered
+from stator.render.probes import PROBES
 
 
 def engine_changes(context: Context, body: Json, env: Sequence[Entry], problems: list[Problem]) -> Changes:

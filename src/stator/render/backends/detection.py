@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stator.errors import Problem
+from stator.errors import Position, Problem
 from stator.model import Component, Graph
 from stator.model.commandline import CommandLine
 from stator.render import names
@@ -43,12 +43,11 @@ def _choose(shown: Sequence[str] | None, common: str) -> str:
 
 
 def _disagreement(graph: Graph, worker: Component, shown: Sequence[str], declared: str) -> list[Problem]:
-    position = graph.locate(*worker.main_path, "args" if worker.main.get("args") else "command")
     if len(shown) > 1 and not declared:
         return [
             Problem(
                 what=f"component {worker.name} runs more than one framework: {', '.join(shown)}",
-                position=position,
+                position=_command_position(graph, worker),
                 remedy="set spec.backendFramework to the one that serves",
             )
         ]
@@ -56,11 +55,15 @@ def _disagreement(graph: Graph, worker: Component, shown: Sequence[str], declare
         return [
             Problem(
                 what=f'component {worker.name} runs {shown[0]}, but spec.backendFramework is "{declared}"',
-                position=position,
+                position=_command_position(graph, worker),
                 remedy="make them agree, or leave backendFramework out",
             )
         ]
     return []
+
+
+def _command_position(graph: Graph, worker: Component) -> Position:
+    return graph.locate(*worker.main_path, "args" if worker.main.get("args") else "command")
 
 
 def _common(
@@ -78,7 +81,7 @@ def _common(
                 Problem(
                     what=f"component {worker.name} runs {shown[worker.name][0]}, "
                     f"but component {first.name} runs {shown[first.name][0]}",
-                    position=graph.locate(*worker.main_path, "args" if worker.main.get("args") else "command"),
+                    position=_command_position(graph, worker),
                     why="the workers of one graph share a framework",
                     remedy="split the graph in two",
                 )

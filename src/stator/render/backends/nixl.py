@@ -40,7 +40,7 @@ def exporter_ports(
     ports = list(body.get("ports") or ())
     if context.backend != "sglang" or all(port.get("name") != _PORT_NAME for port in ports):
         return ports
-    entries = {entry.name: entry for entry in env if entry.name in {ENABLE, EXPORTER, PORT}}
+    entries = {entry.name: entry for entry in env}
     state = _state(context, entries, problems)
     if state == "off" or (base := _base(context, entries.get(PORT), problems)) is None:
         return ports

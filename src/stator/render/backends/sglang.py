@@ -6,7 +6,7 @@ from stator.render.backends.injection import Argv, with_flags
 from stator.render.backends.setters import set_by, without_probes
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
-from stator.render.defaults import PROBES
+from stator.render.probes import PROBES
 
 _PORT = 29500
 

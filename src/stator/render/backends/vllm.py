@@ -23,9 +23,10 @@ from stator.render.backends.setters import field, set_by, without_probes
 from stator.render.backends.waiting import wait_for_leader
 from stator.render.changes import Changes, Json, together
 from stator.render.context import Context
-from stator.render.defaults import PROBES, SHELL
+from stator.render.defaults import SHELL
 from stator.render.metadata import workload_labels
 from stator.render.origin import made_since
+from stator.render.probes import PROBES
 from stator.render.resources import gpu_count
 from stator.render.service import ray_service
 from stator.versions import Version

@@ -63,7 +63,9 @@ def _strategy(context: Context, problems: list[Problem]) -> Json:
 
 
 def _amount(context: Context, key: str, problems: list[Problem]) -> int | str:
-    text = context.annotations.get(key, QUARTER).strip()
+    if key not in context.annotations:
+        return QUARTER
+    text = context.annotations[key].strip()
     if not _AMOUNT.fullmatch(text):
         problems.append(
             Problem(
