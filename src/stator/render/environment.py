@@ -84,9 +84,9 @@ def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dic
     needs: dict[str, list[str]] = {}
     for layer in layers:
         seen: set[str] = set()
+        defined = {entry.name for entry in layer}
         for entry in layer:
             if slots[entry.name].body is entry.body and (references := _references(entry.body)):
-                defined = {other.name for other in layer}
                 needs[entry.name] = [
                     name for name in references if name in slots and (name in seen or name not in defined)
                 ]
@@ -105,14 +105,14 @@ def _needed_first(slots: Mapping[str, Entry], needs: Mapping[str, Sequence[str]]
     """Slot order, with every entry's needs before it: depth first, on a stack of its own, circles left as they are."""
     ordered: dict[str, Entry] = {}
     for start in slots:
-        stack, opened = [start], {start}
+        stack, opened = [(start, iter(needs.get(start, ())))], {start}
         while stack:
-            name = stack[-1]
-            missing = next((n for n in needs.get(name, ()) if n not in ordered and n not in opened), None)
+            name, rest = stack[-1]
+            missing = next((n for n in rest if n not in ordered and n not in opened), None)
             if missing is None:
                 ordered.setdefault(name, slots[name])
                 stack.pop()
             else:
-                stack.append(missing)
+                stack.append((missing, iter(needs.get(missing, ()))))
                 opened.add(missing)
     return tuple(ordered.values())

@@ -36,15 +36,17 @@ def unresolved_reference(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]
     What an `envFrom` source could carry, and what others add to a pod, may resolve.
     """
     del rule
-    names = [entry["name"] for entry in facts.env]
-    for index, entry in enumerate(facts.env):
+    names = {entry["name"] for entry in facts.env}
+    before: set[str] = set()
+    for entry in facts.env:
         for name in _REFERENCE.findall(entry.get("value") or ""):
-            if name in names[:index] or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
+            if name in before or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
                 continue
             if facts.could_come_from_env_from(name):
                 continue
             key = "later" if name in names else "nowhere"
             yield Outcome(key=key, where=("env", entry["name"]), values={"variable": entry["name"], "reference": name})
+        before.add(entry["name"])
 
 
 def unread_command_line(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:
