@@ -27,6 +27,7 @@ from stator.kube.errors import (
     UnreachableError,
     from_status,
 )
+from stator.kube.reasons import reason_of
 from stator.kube.resources import POD, Json, Kind, key_of
 
 FIELD_MANAGER = "stator"
@@ -441,10 +442,3 @@ def _event(request: Request, line: bytes) -> WatchEvent:
     if decoded.type in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}:
         return WatchEvent(decoded.type, decoded.object)  # type: ignore[arg-type] # checked on the line above
     raise UnreachableError(request, f"the watch has an event of type {decoded.type!r}")
-
-
-def reason_of(error: BaseException) -> str:
-    """What an exception of the HTTP library says, in a few words."""
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return str(error) or type(error).__name__

@@ -1,7 +1,8 @@
 """From loaded graphs to plans that can be started: the steps of `stator up` before anything runs.
 
 What can be refused without making anything is refused first, and all of it at once: graphs that run already, images
-without a runtime, references that lead nowhere, more processes than fit. Only then environments are made and models fetched.
+without a runtime, references that lead nowhere, more processes than fit. Only then environments are made and models
+fetched.
 """
 
 from __future__ import annotations
