@@ -160,6 +160,12 @@ class ConfigurationError(StatorError):
     """The kubeconfig (or the service account of the pod) cannot be used."""
 
 
+class UnfitClusterError(StatorError):
+    """The cluster answers, and lacks what was asked about: kinds that are not installed, rights of the account."""
+
+    exit_code = ExitCode.UNDECIDED
+
+
 # What etcd says of a value above its limit (`--max-request-bytes`); the API server makes a 500 of it.
 _TOO_LARGE = "request is too large"
 
