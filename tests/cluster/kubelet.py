@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,11 +17,12 @@ from msgspec import Struct
 
 from stator.kube.client import Client
 from stator.kube.controller import Controller
-from stator.kube.errors import ConflictError, NotFoundError
+from stator.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
 from stator.kube.informer import Informer, Scope
-from stator.kube.resources import POD, Json, Key
+from stator.kube.resources import POD, Json, Key, Kind
 
 NODE = "node-1"
+NODE_KIND = Kind("", "v1", "Node", "nodes", namespaced=False)
 
 
 class Behaviour(Struct, frozen=True, kw_only=True):
@@ -59,6 +61,7 @@ class Kubelet:
         self._controller.follow(self.pods)
         self._tasks: list[asyncio.Task[None]] = []
         self._running_since: dict[str, float] = {}
+        self._node_status: Json = {}
 
     def let(self, behaviour: Behaviour, **labels: str) -> None:
         """Pods with these labels (`_` stands for `-`, `__` for `/`, all Pods when none) behave so from now on."""
@@ -72,6 +75,8 @@ class Kubelet:
             self._controller.queue.add(key)
 
     async def __aenter__(self) -> Self:
+        with suppress(AlreadyExistsError):  # of another namespace's kubelet
+            await self._client.create(NODE_KIND, _node(self.node, self._node_status))
         self._tasks = [asyncio.create_task(self.pods.run()), asyncio.create_task(self._controller.run())]
         await self.pods.synced.wait()
         return self
@@ -127,6 +132,24 @@ class Kubelet:
             "target": {"apiVersion": "v1", "kind": "Node", "name": self.node},
         }
         await self._client.create(POD, binding, subresource="binding")
+
+
+def _node(name: str, status: Json) -> Json:
+    """The node that Pods are bound to, as a kubelet registers it."""
+    now = now_text()
+    room = {"cpu": "64", "memory": "512Gi", "pods": "1000", "nvidia.com/gpu": "64"}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": now}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {
+            "capacity": room,
+            "allocatable": room,
+            "conditions": [{**ready, "lastHeartbeatTime": now}],
+            **status,
+        },
+    }
 
 
 def _shows(pod: Json, behaviour: Behaviour, *, ready: bool) -> bool:

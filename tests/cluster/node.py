@@ -31,12 +31,12 @@ from typing import Any, Self
 
 from aiohttp import web
 from apiserver import Server
-from kubelet import Kubelet, now_text
+from kubelet import NODE_KIND, Kubelet, now_text
 
 from stator.errors import Position
 from stator.kube.client import Client
 from stator.kube.errors import ConflictError, NotFoundError
-from stator.kube.resources import CONFIG_MAP, POD, SECRET, Json, Key, Kind
+from stator.kube.resources import CONFIG_MAP, POD, SECRET, Json, Key
 from stator.local import lifecycle
 from stator.local.config import LocalConfig
 from stator.local.planning.graph import Machine, plan_graph
@@ -55,7 +55,6 @@ from stator.render import Manifest, RenderedComponent
 from stator.render.names import COMPONENT, COMPONENT_TYPE
 from stator.versions import resolve
 
-NODE_KIND = Kind("", "v1", "Node", "nodes", namespaced=False)
 _NETWORK = "198.51.100"
 _LOOK = 0.2
 
@@ -83,9 +82,7 @@ class Node(Kubelet):
         self._opened.enter_context(addresses())
         port = await self._serve_logs()
         endpoint = {"kubeletEndpoint": {"Port": port}}
-        await self._client.create(NODE_KIND, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.node}})
-        status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
-        await self._client.patch(NODE_KIND, self.node, "", {"status": status}, subresource="status")
+        self._node_status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
         return await super().__aenter__()
 
     async def __aexit__(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from apiserver import Server
 from following import Changes, running
-from kubelet import CRASHING, NEVER_READY, READY, Kubelet
+from kubelet import CRASHING, NEVER_READY, NODE, READY, Kubelet
 
 from stator.kube.client import Client
 from stator.kube.informer import Informer, Scope
@@ -58,3 +59,10 @@ def _phase(kubelet: Kubelet, key: Key) -> str:
 def _restarts(kubelet: Kubelet, key: Key) -> int:
     statuses = (kubelet.pods.store.get(key) or {})["status"].get("containerStatuses") or [{"restartCount": 0}]
     return int(statuses[0]["restartCount"])
+
+
+async def test_the_node_that_pods_name_is_there(cluster: Server, client: Client) -> None:
+    """`kubectl get nodes` shows it Ready, also while several kubelets look after namespaces of one server."""
+    async with Kubelet(client), Kubelet(client):
+        shown = cluster.run_kubectl("get", "nodes", "--no-headers")
+    assert any(line.split()[:2] == [NODE, "Ready"] for line in shown.splitlines())

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from apiserver import Server
 from installed import own_server
 from kubelet import CRASHING, NEVER_READY, UNPULLABLE, Kubelet
@@ -237,16 +240,27 @@ async def test_without_an_operator_the_run_ends(
     assert await namespaces(client) == []
 
 
+def asked(server: Server, *command: str) -> subprocess.CompletedProcess[str]:
+    """Another command about a cluster."""
+    line = [sys.executable, "-m", "stator", *command, "--cluster", "--kubeconfig", str(server.kubeconfig)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
 async def test_a_cluster_without_definitions_is_refused(tmp_path: Path) -> None:
-    """Before any cell, with what to do."""
+    """Before any cell, with what to do; `check` and `diff` leave it undecided with the same exit code."""
     with own_server(tmp_path / "bare") as server:
         code, output = await Matrix(server.kubeconfig, tmp_path)(CHAT, "--window", "0")
+        commands = (["check"], ["diff", CHAT], ["plan", CHAT, "--set", "worker=1.6.1"])
+        others = [await asyncio.to_thread(asked, server, *command) for command in commands]
     assert code == 3
     assert "does not know DynamoGraphDeployment of nvidia.com/v1beta1" in output
     assert "stator install" in output
+    for other in others:
+        assert (other.returncode, other.stdout) == (3, "")
+        assert "install the operator's definitions first" in other.stderr
 
 
-async def test_every_missing_right_is_named(cluster: Server, tmp_path: Path) -> None:
+async def test_every_missing_right_is_named_and_the_remedy_once(cluster: Server, tmp_path: Path) -> None:
     """The operator's own account may do much, but neither make namespaces nor pass requests on."""
     settings = Settings()
     objects = [own_namespace(settings), *access(settings)]
@@ -254,9 +268,35 @@ async def test_every_missing_right_is_named(cluster: Server, tmp_path: Path) -> 
     kubeconfig = cluster.kubeconfig_of(settings.namespace, "stator")
     code, output = await Matrix(kubeconfig, tmp_path)(CHAT, "--window", "0")
     assert code == 3
-    for right in ("create namespaces", "delete namespaces", "create services/proxy", "get pods/log"):
-        assert f"you may not {right} in the cluster" in output
-    assert "you may not list pods" not in output
+    assert "what cells need: create, get, list, delete namespaces; create dynamographdeployments.nvidia.com;" in output
+    assert "get pods/log; get, create services/proxy" in output
+    assert "list pods" not in output
+    assert output.count("bind a ClusterRole") == output.count("no role of the account allows it") == 1
+
+
+@pytest.mark.usefixtures("operator")
+async def test_results_of_another_cluster_are_not_gone_on_with(
+    client: Client, cluster: Server, matrix: Matrix, tmp_path: Path
+) -> None:
+    """Also not if its kubeconfig calls it the same; a cluster that is only called otherwise is the same."""
+    async with Kubelet(client, default=UNPULLABLE):
+        code, output = await matrix(CHAT, "--window", "0")
+        assert code == 3, output
+        before = matrix.file.read_bytes()
+        with own_server(tmp_path / "other") as other:
+            install(other)
+            code, output = await Matrix(other.kubeconfig, tmp_path)(CHAT, "--window", "0", "--resume")
+        assert code == 2, output
+        assert "the results so far are of another cluster" in output
+        assert "run without --resume" in output
+        assert matrix.file.read_bytes() == before
+        renamed = cluster.kubeconfig.with_name("renamed")  # beside the certificates
+        config = yaml.safe_load(cluster.kubeconfig.read_text())
+        config["current-context"] = config["contexts"][0]["name"] = "renamed"
+        renamed.write_text(yaml.safe_dump(config))
+        code, output = await Matrix(renamed, tmp_path)(CHAT, "--window", "0", "--resume")
+        assert code == 3, output
+        assert "another cluster" not in output
 
 
 async def test_options_for_this_machine_are_refused(matrix: Matrix) -> None:

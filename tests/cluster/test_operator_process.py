@@ -133,7 +133,7 @@ async def test_a_cluster_without_the_definitions_is_told_what_to_install(bare: S
     """Without its kinds the operator ends with the command that installs them, not with a traceback."""
     async with operator(bare.kubeconfig, tmp_path / "log", "--no-leader-elect") as running:
         async with asyncio.timeout(ENDED_WITHIN):
-            assert await running.process.wait() == 2
+            assert await running.process.wait() == 3
         log = told(tmp_path / "log")
         assert "does not serve DynamoGraphDeployment" in log
         assert "stator install" in log

@@ -87,7 +87,7 @@ async def test_a_whole_answer_is_told_whatever_its_status(client: Client) -> Non
 
 @pytest.mark.parametrize(
     ("word", "within", "said"),
-    [("cut", 20, "not completed"), ("long", 20, "longer than 1000 bytes"), ("hung", 0.3, "no answer in time")],
+    [("cut", 20, "closed within"), ("long", 20, "longer than 1000 bytes"), ("hung", 0.3, "no answer in time")],
 )
 async def test_an_answer_without_its_end_has_no_status(client: Client, word: str, within: float, said: str) -> None:
     """What had come is kept, and why it is not all."""

@@ -217,3 +217,13 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
     """With the text that is none."""
     with pytest.raises(ValueError, match="quantities must match"):
         quantity(text)
+
+
+def test_variables_that_double_each_other_are_named_and_not_made() -> None:
+    """Sixty variables of a few bytes each would expand to exabytes: those a process cannot be given are left out."""
+    env = [{"name": "V0", "value": "x" * 8}]
+    env += [{"name": f"V{number}", "value": f"$(V{number - 1})$(V{number - 1})"} for number in range(1, 60)]
+    environment = compute(env=env)
+    assert environment.values["V13"] == "x" * 8 * 2**13
+    assert environment.too_long[0] == "V14"
+    assert "V14" not in environment.values

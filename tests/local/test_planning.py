@@ -543,3 +543,17 @@ def test_a_value_no_process_can_be_given_is_refused_without_showing_it() -> None
     found = problems(graph(env=[{"name": "BINARY", "value": "top\0secret"}]))
     assert any("env BINARY" in problem for problem in found)
     assert not any("secret" in problem.replace("s3cret", "") for problem in found if "BINARY" in problem)
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        {"env": [{"name": "LONG", "value": "x" * 131_067}]},
+        {"command": ["python3", "x" * 131_072]},
+        {"env": [{"name": "A", "value": "x" * 70_000}], "command": ["python3", "$(A)$(A)"]},
+    ],
+)
+def test_a_text_too_long_for_a_process_is_refused_before_the_start(main: dict[str, Any]) -> None:
+    """What execve(2) refuses in one piece would end as an unexplained failure of the container."""
+    (said,) = problems(graph(**main))
+    assert "is longer than the 131071 bytes that a process can be given" in said

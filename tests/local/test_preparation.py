@@ -56,3 +56,22 @@ def test_pods_that_claim_devices_are_refused_where_they_are_written(tmp_path: Pa
     assert [(str(problem.position), problem.what) for problem in caught.value.problems] == [
         ("-:7", "component Worker claims devices for its pods, which one machine does not hand out")
     ]
+
+
+def test_more_processes_than_the_machine_has_memory_for_are_refused_before_any_is_planned(tmp_path: Path) -> None:
+    """A graph of a large cluster must not be begun pod by pod; all graphs of a run count together."""
+    how = Preparation(
+        render=RenderOptions(), config=LocalConfig(), state=StateDirectory(tmp_path / "state"), cache=tmp_path / "cache"
+    )
+    many = GRAPH.replace("multinode: {nodeCount: 2}", "replicas: 1000000")
+    both = f"{many.replace('name: g,', 'name: few,').replace('1000000', '7')}---{many}"
+    with pytest.raises(InvalidInputError) as caught:
+        prepare(load(["-"], stdin=io.StringIO(both)), how, progress=lambda _: None)
+    [problem] = caught.value.problems
+    assert (str(problem.position), problem.what) == (
+        "-:19",
+        "1,000,007 processes would run at once, 1,000,000 of them of component Worker",
+    )
+    assert "one for every 32 MiB" in problem.why
+    assert problem.remedy == "lower the replicas, or run the graph on a cluster"
+    assert not (tmp_path / "cache").exists()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
-from command import EXAMPLES, Stator
+from command import DEADLINE, EXAMPLES, Stator
 
 pytestmark = pytest.mark.real
 
@@ -23,4 +24,18 @@ def test_no_request_fails_while_a_worker_is_upgraded(stator: Stator) -> None:
     assert set(both["served"]) == {"1.5.1", "1.6.1"}
     assert sum(count["sent"] for count in rehearsal["counts"]) > 30
     assert sum(count["failed"] - count["refused"] for count in rehearsal["counts"]) == 0
+    assert stator.processes() == []
+
+
+def test_an_interrupted_rehearsal_says_what_it_stops(stator: Stator) -> None:
+    """Ctrl-C under traffic: the pods that run are named, and none is left."""
+    process = stator.start("rehearse", str(EXAMPLES / "chat.yaml"), "--set", "worker=1.6.1", "--hold", "60")
+    assert process.stdout
+    while "before" not in (line := process.stdout.readline()):
+        assert process.poll() is None, line
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130, output
+    assert "stopping chat-frontend-0 at 1.6.1, chat-worker-" in output
+    assert "interrupted; nothing runs any more, and there is no result" in output
     assert stator.processes() == []

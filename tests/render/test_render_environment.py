@@ -260,3 +260,27 @@ def test_graph_env_reaches_only_the_main_container() -> None:
     assert spec["containers"][1] == {"name": "side", "image": "i", "env": [var("B", "b"), var("A", "$(B)")]}
     assert spec["initContainers"] == [{"name": "init", "image": "i"}]
     assert env_of(manifest)["LOG"] == "graph"
+
+
+class _Counted(str):
+    """A name that counts how often it is compared or looked up."""
+
+    looked_at = 0
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        _Counted.looked_at += 1
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.looked_at += 1
+        return super().__eq__(other)
+
+
+def test_a_long_chain_of_references_is_gone_through_once() -> None:
+    """Each of many entries that refer to one another costs a few lookups, however many there are."""
+    _Counted.looked_at, size = 0, 600
+    chain = [{"name": _Counted(f"V{number}"), "value": f"$(V{number - 1})"} for number in range(size)]
+    merged = merge([layer("component", *chain)])
+    assert [entry.name for entry in merged] == [f"V{number}" for number in range(size)]
+    assert _Counted.looked_at < 20 * size

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from stator.check.definitions import by_kind, kinds
 from stator.check.reading import Reading, Reference
 from stator.compat import Platform
-from stator.errors import InvalidInputError, Problem
+from stator.errors import Problem
 from stator.kube.client import Client
 from stator.kube.connection import connect
-from stator.kube.errors import ForbiddenError, NotFoundError
+from stator.kube.errors import ForbiddenError, NotFoundError, UnfitClusterError
 from stator.kube.resources import CONFIG_MAP, SECRET, Kind
 from stator.model import Document, Graph, Inventory, SecretData, load_objects
 from stator.model.identity import GRAPH_KINDS, GRAPH_VERSIONS, GROUP
@@ -41,7 +41,7 @@ def read_live(
 ) -> Live:
     """What the configured cluster holds: the graphs of a namespace or of all, and what these and the files refer to.
 
-    Raises ApiError if the cluster cannot be asked, and InvalidInputError if it has none of the kinds.
+    Raises ApiError if the cluster cannot be asked, and UnfitClusterError if it has none of the kinds.
     """
 
     async def connected() -> Live:
@@ -125,7 +125,7 @@ async def _graphs(client: Client, namespace: str) -> Any:
             break
     if not found:
         what, remedy = f"the cluster has none of {', '.join(GRAPH_KINDS)}", "install the operator's definitions first"
-        raise InvalidInputError(Problem(what=what, remedy=remedy))
+        raise UnfitClusterError(Problem(what=what, remedy=remedy))
 
 
 async def _keys(client: Client, reference: Reference) -> tuple[str, ...] | None:

@@ -71,7 +71,8 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Run LLM inference graphs whose parts are at different versions.
 
-    Exit codes: 0 fine, 1 findings (or a graph that is not Ready), 2 usage or bad input, 3 undecided.
+    Exit codes: 0 fine, 1 findings (or a graph that is not Ready), 2 usage or bad input, 3 undecided (also a
+    cluster that does not answer, or lacks definitions or rights).
     """
 
 

@@ -81,16 +81,20 @@ def rehearse(**given: Any) -> int:
     graph = with_versions(scenario.graph, options.parse_settings(given["start"]))
     moves = plan_moves(graph, options.parse_settings(given["settings"]), given["order"], back=given["back"])
     with sole_run(state, "rehearsal"), as_interrupt():
-        rehearsal = perform(
-            scenario,
-            moves,
-            how,
-            order=given["order"],
-            pacing=Pacing(clients=given["clients"], rate=given["rate"]),
-            tempo=Tempo(hold=given["hold"], timeout=given["timeout"]),
-            budget=Budget(failed=given["max_failed"], slow=given["max_slow"], slow_after=given["slow"]),
-            say=lambda line: click.echo(f"  {line}", err=True),
-        )
+        try:
+            rehearsal = perform(
+                scenario,
+                moves,
+                how,
+                order=given["order"],
+                pacing=Pacing(clients=given["clients"], rate=given["rate"]),
+                tempo=Tempo(hold=given["hold"], timeout=given["timeout"]),
+                budget=Budget(failed=given["max_failed"], slow=given["max_slow"], slow_after=given["slow"]),
+                say=lambda line: click.echo(f"  {line}", err=True),
+            )
+        except KeyboardInterrupt:
+            click.echo(f"interrupted; nothing runs any more, and there is no result (logs in {state.path})", err=True)
+            raise
     if given["output"] == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(rehearsal), indent=2))
     else:

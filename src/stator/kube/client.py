@@ -27,6 +27,7 @@ from stator.kube.errors import (
     UnreachableError,
     from_status,
 )
+from stator.kube.reasons import reason_of
 from stator.kube.resources import POD, Json, Key, Kind, key_of
 
 FIELD_MANAGER = "stator"
@@ -500,10 +501,3 @@ def _event(request: Request, line: bytes) -> WatchEvent:
     type_: WatchType = head.type  # type: ignore[assignment] # checked on the lines above
     found = head.object.metadata
     return WatchEvent(type_, Key(found.namespace, found.name), found.uid, found.resourceVersion, request, line)
-
-
-def reason_of(error: BaseException) -> str:
-    """What an exception of the HTTP library says, in a few words."""
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return str(error) or type(error).__name__

@@ -9,8 +9,13 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from stator.errors import ExitCode, Position, Problem, StatorError
+from stator.errors import ExitCode, Problem, StatorError
 
+# How the server begins a message (apimachinery, pkg/api/errors): with the object that the request names anyway.
+_OF_SUBJECT = re.compile(
+    r'^(?:Operation cannot be fulfilled on \S+ "[^"]*": |\S+(?: "[^"]*")? is (?:forbidden|invalid): '
+    r'|\S+ "[^"]*" (?=(?:not found|already exists)$))'
+)
 _CONFLICT_WITH = re.compile(r'conflict with "(?P<manager>.*?)"')
 NO_RESPONSE = 0
 UNAUTHORIZED = 401
@@ -33,7 +38,10 @@ class Request(NamedTuple):
 
 
 class ApiError(StatorError):
-    """A request to the API server failed. `status` is the HTTP status, `reason` the API's own word for it."""
+    """A request to the API server failed. `status` is the HTTP status, `reason` the API's own word for it.
+
+    `message` is why, without what was asked for: that is in `request`.
+    """
 
     exit_code = ExitCode.UNDECIDED
     remedy = ""
@@ -57,7 +65,6 @@ class ApiError(StatorError):
         super().__init__(
             Problem(
                 what=f"cannot {request.verb} {request.subject}",
-                position=Position(request.subject),
                 why=message,
                 remedy=self.remedy,
             )
@@ -153,6 +160,12 @@ class ConfigurationError(StatorError):
     """The kubeconfig (or the service account of the pod) cannot be used."""
 
 
+class UnfitClusterError(StatorError):
+    """The cluster answers, and lacks what was asked about: kinds that are not installed, rights of the account."""
+
+    exit_code = ExitCode.UNDECIDED
+
+
 # What etcd says of a value above its limit (`--max-request-bytes`); the API server makes a 500 of it.
 _TOO_LARGE = "request is too large"
 
@@ -178,12 +191,22 @@ def from_status(request: Request, code: int, status: Any, *, retry_after: float 
     message = str(value.get("message") or f"HTTP status {code}")
     return _class_of(code, reason, message, details)(
         request,
-        message,
+        _OF_SUBJECT.sub("", message),
         status=code,
         reason=reason,
         details=details,
         retry_after=retry_after,
     )
+
+
+def logged(error: StatorError | TimeoutError) -> dict[str, str]:
+    """An error as fields of a log line that says itself what it is about: the reason, and what to do about it."""
+    if isinstance(error, TimeoutError):
+        return {"reason": "no answer in time"}
+    whys = [problem.why or problem.what for problem in error.problems]
+    remedies = [problem.remedy for problem in error.problems if problem.remedy]
+    fields = {"reason": "; ".join(whys), "remedy": "; ".join(dict.fromkeys(remedies))}
+    return {name: text for name, text in fields.items() if text}
 
 
 def _class_of(code: int, reason: str, message: str, details: dict[str, Any]) -> type[ApiError]:

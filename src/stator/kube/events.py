@@ -20,7 +20,7 @@ import structlog
 from msgspec import Struct
 
 from stator.kube.client import Client
-from stator.kube.errors import ApiError, NotFoundError
+from stator.kube.errors import ApiError, NotFoundError, logged
 from stator.kube.lease import own_identity
 from stator.kube.resources import EVENT, Json, Key
 
@@ -97,7 +97,7 @@ class Recorder:
                 return
             key = await self._create(subject, event, action)
         except ApiError as error:
-            log.warning("event not written", about=event.reason, reason=str(error))
+            log.warning("event not written", about=event.reason, **logged(error))
             return
         self._said[same] = _Said(key, 1, clock)
         self._said.move_to_end(same)

@@ -23,7 +23,7 @@ from msgspec import Struct
 from stator.errors import StatorError
 from stator.kube.backoff import Backoff
 from stator.kube.client import SILENT_WATCH, Client, WatchEvent
-from stator.kube.errors import ExpiredError, Request, UnreachableError
+from stator.kube.errors import ExpiredError, Request, UnreachableError, logged
 from stator.kube.resources import Json, Key, Kind, key_of
 from stator.kube.store import Change, Entry, Index, Projection, Store
 
@@ -99,7 +99,7 @@ class Informer:
             except ExpiredError as error:
                 log.info("list expired", kind=str(self.kind), reason=error.message)
             except StatorError as error:
-                log.warning("watch broke", kind=str(self.kind), reason=str(error))
+                log.warning("watch broke", kind=str(self.kind), **logged(error))
             failures = failures + 1 if clock() - start < SHORT_WATCH else 0
             await asyncio.sleep(RECONNECT.delay(failures, self._random))
 

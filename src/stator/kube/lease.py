@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from stator.errors import ExitCode, Position, Problem, StatorError
 from stator.kube.client import Client
-from stator.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from stator.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError, logged
 from stator.kube.resources import LEASE, Json, Key
 
 log = structlog.get_logger(__name__)
@@ -156,7 +156,7 @@ class Election:
             self._lease = None  # another was faster, or somebody edited it: read it next time
             return False
         except (ApiError, TimeoutError) as error:
-            log.warning("lease not reached", lease=str(self.key), reason=str(error) or "no answer in time")
+            log.warning("lease not reached", lease=str(self.key), **logged(error))
             return False
         if taken:
             self._renewed_at = started
@@ -217,7 +217,7 @@ class Election:
             async with asyncio.timeout(self._terms.renew_within / 2):
                 await self._client.replace(LEASE, {**self._lease, "spec": spec})
         except (ApiError, TimeoutError) as error:
-            log.warning("lease not released", lease=str(self.key), reason=str(error) or "no answer in time")
+            log.warning("lease not released", lease=str(self.key), **logged(error))
         else:
             log.info("lease released", lease=str(self.key), identity=self.identity)
         self._lease = None

@@ -13,7 +13,8 @@ import aiohttp
 from msgspec import Struct
 
 from stator.errors import StatorError
-from stator.kube.client import CONNECT_TIMEOUT, Client, reason_of
+from stator.kube.client import CONNECT_TIMEOUT, Client
+from stator.kube.reasons import reason_of
 from stator.kube.resources import SERVICE
 
 _CHUNK = 64 * 1024

@@ -1,7 +1,8 @@
 """From loaded graphs to plans that can be started: the steps of `stator up` before anything runs.
 
 What can be refused without making anything is refused first, and all of it at once: graphs that run already, images
-without a runtime, references that lead nowhere. Only then environments are made and models fetched.
+without a runtime, references that lead nowhere, more processes than fit. Only then environments are made and models
+fetched.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from stator.local.config import LocalConfig
 from stator.local.lifecycle import already_running, is_running, reserved_ports
 from stator.local.plan import Adaptation, LocalPlan
 from stator.local.planning.graph import Machine, plan_graph
+from stator.local.planning.limit import crowds, too_many
 from stator.local.planning.ports import PortAllocator
 from stator.local.runtimes import (
     MODEL_FLAGS,
@@ -118,7 +120,11 @@ def unavailable(
 def _drafts(inventory: Inventory, how: Preparation) -> list[_Draft]:
     graphs = with_versions_where_named(inventory.graphs, how.settings)
     drafts = [_Draft(graph, how) for graph in graphs]
-    if problems := [problem for draft in drafts for problem in draft.problems]:
+    problems = [problem for draft in drafts for problem in draft.problems]
+    ignored = how.config.ignored_sidecars
+    if crowded := too_many(crowd for draft in drafts for crowd in crowds(draft.graph, draft.components, ignored)):
+        problems.append(crowded)
+    if problems:
         raise InvalidInputError(*problems)
     return drafts
 

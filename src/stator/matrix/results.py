@@ -100,10 +100,18 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cluster it ran on: the server's release, and what the user's kubeconfig calls it."""
+    """Which cluster it ran on: the server's release, what the user's kubeconfig calls it, and what tells it apart.
+
+    `uid` is that of its namespace `kube-system`, which is as old as the cluster.
+    """
 
     kubernetes: str
     context: str
+    uid: str = ""
+
+    def __str__(self) -> str:
+        """As a message names it."""
+        return f"context {self.context} (Kubernetes {self.kubernetes}, uid of kube-system {self.uid or 'not known'})"
 
 
 class MatrixRun(msgspec.Struct, frozen=True, kw_only=True):

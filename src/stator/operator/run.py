@@ -18,7 +18,7 @@ from stator.admission import Installed
 from stator.errors import Problem, StatorError
 from stator.kube.client import Client
 from stator.kube.connection import connect
-from stator.kube.errors import ApiError
+from stator.kube.errors import ApiError, UnfitClusterError
 from stator.kube.events import Recorder
 from stator.kube.health import Health
 from stator.kube.lease import Election
@@ -41,10 +41,6 @@ _REPORTER = "stator.dev/operator"
 _SELF_REVIEW = Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
 # Seconds between two looks at which optional kinds there are.
 _DISCOVERY = 60.0
-
-
-class MissingDefinitionsError(StatorError):
-    """The cluster does not have the kinds that the operator is for."""
 
 
 async def run(settings: Settings, definitions: Definitions = tuple) -> None:
@@ -162,12 +158,12 @@ async def _change(client: Client, found: frozenset[Kind]) -> frozenset[Kind]:
 
 
 async def _installed(client: Client) -> frozenset[Kind]:
-    """The kinds of the cluster. Raises `MissingDefinitionsError` if it lacks the operator's own."""
+    """The kinds of the cluster. Raises `UnfitClusterError` if it lacks the operator's own."""
     found = await installed(client, kinds.LOOKED_FOR)
     missing = [kind.kind for kind in kinds.OWN if kind not in found]
     if missing:
         what = f"the cluster does not serve {', '.join(missing)} in {kinds.GRAPH.api_version}"
-        raise MissingDefinitionsError(Problem(what=what, remedy=REMEDY))
+        raise UnfitClusterError(Problem(what=what, remedy=REMEDY))
     return found
 
 

@@ -92,12 +92,14 @@ def _needs(layers: Sequence[Sequence[Entry]], slots: Mapping[str, Entry]) -> dic
     needs: dict[str, list[str]] = {}
     for layer in layers:
         seen: set[str] = set()
+        defined: set[str] = set()
         for entry in layer:
-            own = entry.name
-            if (references := _references(entry.body)) and slots[own].body is entry.body:
-                defined = {other.name for other in layer}
-                needs[own] = [name for name in references if name in slots and (name in seen or name not in defined)]
-            seen.add(own)
+            if (references := _references(entry.body)) and slots[entry.name].body is entry.body:
+                defined = defined or {other.name for other in layer}
+                needs[entry.name] = [
+                    name for name in references if name in slots and (name in seen or name not in defined)
+                ]
+            seen.add(entry.name)
     return needs
 
 
@@ -115,14 +117,14 @@ def _needed_first(slots: Mapping[str, Entry], needs: Mapping[str, Sequence[str]]
         if start not in needs:
             ordered.setdefault(start, entry)
             continue
-        stack, opened = [start], {start}
+        stack, opened = [(start, iter(needs[start]))], {start}
         while stack:
-            name = stack[-1]
-            missing = next((n for n in needs.get(name, ()) if n not in ordered and n not in opened), None)
+            name, rest = stack[-1]
+            missing = next((n for n in rest if n not in ordered and n not in opened), None)
             if missing is None:
                 ordered.setdefault(name, slots[name])
                 stack.pop()
             else:
-                stack.append(missing)
+                stack.append((missing, iter(needs.get(missing, ()))))
                 opened.add(missing)
     return tuple(ordered.values())

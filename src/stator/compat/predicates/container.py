@@ -37,16 +37,19 @@ def unresolved_reference(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]
     What an `envFrom` source could carry, and what others add to a pod, may resolve.
     """
     del rule
-    referring = [(index, entry) for index, entry in enumerate(facts.env) if "$(" in (entry.get("value") or "")]
-    names = [entry["name"] for entry in facts.env] if referring else []
-    for index, entry in referring:
-        for name in _REFERENCE.findall(entry["value"]):
-            if name in names[:index] or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
+    names: set[str] = set()
+    before: set[str] = set()
+    for entry in facts.env:
+        value = entry.get("value") or ""
+        for name in _REFERENCE.findall(value) if "$(" in value else ():
+            names = names or {entry["name"] for entry in facts.env}
+            if name in before or not _NAME.fullmatch(name) or _FROM_ELSEWHERE.fullmatch(name):
                 continue
             if facts.could_come_from_env_from(name):
                 continue
             key = "later" if name in names else "nowhere"
             yield Outcome(key=key, where=("env", entry["name"]), values={"variable": entry["name"], "reference": name})
+        before.add(entry["name"])
 
 
 def unread_command_line(facts: ContainerFacts, rule: Rule) -> Iterator[Outcome]:

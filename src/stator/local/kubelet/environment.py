@@ -8,13 +8,14 @@ it at once.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, TypeVar
 
 import msgspec
 
-from stator.local.kubelet.expansion import expand, references
+from stator.local.kubelet.expansion import TooLongError, expand, references
 from stator.model import SecretData
 from stator.model.quantities import quantity
 
@@ -70,12 +71,14 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """The computed environment.
 
     `secret` are the names whose values hold a Secret's value, directly or by expansion. `skipped` are keys of
-    `envFrom` sources that are no variable names. `unresolved` being not empty means that no container could be made.
+    `envFrom` sources that are no variable names. `too_long` are names whose expanded values are longer than a process
+    can be given, and that are not among `values`. `unresolved` being not empty means that no container could be made.
     """
 
     values: Mapping[str, str]
     secret: frozenset[str] = frozenset()
     skipped: tuple[str, ...] = ()
+    too_long: tuple[str, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
 
     def __repr__(self) -> str:
@@ -130,6 +133,7 @@ class _Building:
         self.values: dict[str, str] = {}
         self.secret: set[str] = set()
         self.skipped: list[str] = []
+        self.too_long: list[str] = []
         self.unresolved: list[Unresolved] = []
 
     def add_env_from(self, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -159,6 +163,9 @@ class _Building:
             except UnresolvedError as error:
                 self.unresolved.append(Unresolved(name, str(error)))
                 continue
+            except TooLongError:
+                self.too_long.append(name)
+                continue
             self._set(name, value, secret=secret)
 
     def result(self) -> Environment:
@@ -166,6 +173,7 @@ class _Building:
             values={**self.services, **self.values},
             secret=frozenset(self.secret),
             skipped=tuple(sorted(self.skipped)),
+            too_long=tuple(self.too_long),
             unresolved=tuple(self.unresolved),
         )
 
@@ -182,8 +190,7 @@ class _Building:
 
     def _value(self, entry: Mapping[str, Any]) -> tuple[str, bool]:
         if literal := entry.get("value"):
-            variables = {**self.services, **self.values}
-            return expand(literal, variables), bool(references(literal) & self.secret)
+            return expand(literal, ChainMap(self.values, self.services)), bool(references(literal) & self.secret)
         source = entry.get("valueFrom") or {}
         if (reference := source.get("fieldRef")) is not None:
             return field_value(reference, self.pod), False

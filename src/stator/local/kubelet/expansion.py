@@ -14,16 +14,26 @@ from collections.abc import Mapping
 # runs to the first `)`, whatever is between; that includes line ends.
 _TOKEN = re.compile(r"\$\$|\$\(([^)]*)\)")
 
+# Bytes of one argument, or of one `NAME=VALUE`, that a process can be given (execve(2), MAX_ARG_STRLEN, less its NUL).
+LONGEST = 131_071
+
+
+class TooLongError(ValueError):
+    """The expanded text is longer than `LONGEST`. Variables that repeat each other grow by powers: it is not made."""
+
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """`text` with its references replaced from `variables`."""
-
-    def replacement(found: re.Match[str]) -> str:
-        if (name := found[1]) is None:
-            return "$"
-        return variables.get(name, found[0])
-
-    return _TOKEN.sub(replacement, text)
+    """`text` with its references replaced from `variables`. Raises TooLongError."""
+    parts: list[str] = []
+    length = end = 0
+    for found in _TOKEN.finditer(text):
+        name = found[1]
+        parts += text[end : found.start()], "$" if name is None else variables.get(name, found[0])
+        length += len(parts[-2]) + len(parts[-1])
+        end = found.end()
+        if length > LONGEST:
+            raise TooLongError
+    return "".join([*parts, text[end:]])
 
 
 def references(text: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from stator.local.kubelet.environment import Environment, PodFacts, Sources, pod_environment
-from stator.local.kubelet.expansion import expand, references
+from stator.local.kubelet.expansion import LONGEST, TooLongError, expand, references
 from stator.local.plan import REDACTED, ContainerPlan, Probe, ProbeKind, SecretText, Text
 from stator.local.planning import dynamo
 from stator.local.planning.notes import Notes, position_of
@@ -24,6 +24,9 @@ from stator.render import RenderedComponent
 # What a process of this machine needs from its surroundings and an image would bring; nothing else leaks in.
 PASSED_ON = ("HOME", "LANG", "LC_ALL", "LOGNAME", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER")
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_NOT_TEXT = "is not UTF-8 text without NUL"
+_TOO_LONG = f"is longer than the {LONGEST} bytes that a process can be given in one piece"
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 
@@ -67,9 +70,15 @@ class PodContext(msgspec.Struct, frozen=True, kw_only=True):
     notes: Notes
 
 
-def _can_start(text: str) -> bool:
-    """Whether a process can be given the text, and the supervisor told of it."""
-    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+def _unfit(text: str) -> str:
+    """Why a process cannot be given the text, or the supervisor told of it; empty if it can."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return _NOT_TEXT
+    if "\0" in text:
+        return _NOT_TEXT
+    return _TOO_LONG if size > LONGEST else ""
 
 
 def plan_container(container: Mapping[str, Any], runtime: RuntimeFacts, context: PodContext) -> ContainerPlan:
@@ -130,14 +139,14 @@ class _Container:
                 why=f"CreateContainerConfigError: {unresolved.message}",
                 remedy="add the object to the files of this run, or mark the reference `optional: true`",
             )
-        for name, value in environment.values.items():
-            if not _can_start(value):
-                self.notes.refuse(
-                    f"{self.where}: env {name}",
-                    position=position_of(self.context.component, self.name, name),
-                    why="its value is not UTF-8 text without NUL",
-                    remedy="mount it as a file of a volume",
-                )
+        unfit = {name: why for name, value in environment.values.items() if (why := _unfit(f"{name}={value}"))}
+        for name, why in (unfit | dict.fromkeys(environment.too_long, _TOO_LONG)).items():
+            self.notes.refuse(
+                f"{self.where}: env {name}",
+                position=position_of(self.context.component, self.name, name),
+                why=f"its value {why}",
+                remedy="mount it as a file of a volume",
+            )
         for name in environment.skipped:
             self.notes.ignore(self.context.component.name, f"container {self.name}: env {name}", "no variable name")
         return environment
@@ -184,10 +193,12 @@ class _Container:
                 remedy="set `command` (and `args`) as the image's documentation says",
             )
             return ()
-        if not all(map(_can_start, self.command)):
-            self.notes.refuse(f"{self.where}: command", why="a word of it holds NUL, or is not UTF-8 text")
+        if why := next(filter(None, map(_unfit, self.command)), ""):
+            self._refuse_command(why)
             return ()
         argv = self._local_command(self.command)
+        if not argv:
+            return ()
         plain = tuple(text.secret if isinstance(text, SecretText) else text for text in argv)
         public = dynamo.port_flags(tuple(text if isinstance(text, str) else "" for text in argv))
         for port in dynamo.port_flags(plain):
@@ -201,11 +212,19 @@ class _Container:
             for text, local in zip(argv, looped, strict=True)
         )
 
+    def _refuse_command(self, why: str) -> None:
+        remedy = "mount long text as a file of a volume, and name that file"
+        self.notes.refuse(f"{self.where}: command", why=f"a word of it {why}", remedy=remedy)
+
     def _local_command(self, command: Sequence[str]) -> tuple[Text, ...]:
         """Mount paths and service names are replaced before expansion: what variables bring is local already."""
         texts: list[Text] = []
         for text in command:
-            local = expand(self.context.names.localise(self.paths.localise(text)), self.env)
+            try:
+                local = expand(self.context.names.localise(self.paths.localise(text)), self.env)
+            except TooLongError:
+                self._refuse_command(_TOO_LONG)
+                return ()
             texts.append(SecretText(local) if references(text) & self.secret else local)
         if texts and isinstance(texts[0], str) and _PYTHON.fullmatch(PurePosixPath(texts[0]).name):
             texts[0] = self.runtime.python

@@ -14,6 +14,7 @@ from stator.errors import InvalidInputError
 from stator.local.kubelet.environment import PodFacts, Sources
 from stator.local.plan import REDACTED, ComponentSummary, ContainerPlan, LocalPlan, PodPlan, ServicePlan, Target
 from stator.local.planning.containers import PASSED_ON, PodContext, RuntimeFacts, plan_container
+from stator.local.planning.limit import replicas, roles
 from stator.local.planning.notes import Notes
 from stator.local.planning.ports import PodPorts, PortAllocator
 from stator.local.planning.probes import UnknownPortError, find_port
@@ -127,7 +128,7 @@ class _GraphPlanner:
         pods = [
             self._pod(component, replica)
             for component in self.manifest.components
-            for replica in range(_replicas(component))
+            for replica in range(replicas(component))
         ]
         if self.notes.problems:
             raise InvalidInputError(*self.notes.problems)
@@ -176,7 +177,7 @@ class _GraphPlanner:
             host_env=self.machine.env,
             notes=self.notes,
         )
-        init, running = _roles(spec)
+        init, running = roles(spec)
         init_plans = self._containers(init, context)
         plans = self._containers(running, context)
         self._note_ports(context, running)
@@ -264,20 +265,6 @@ def _sources(manifest: Manifest, inventory: Inventory, services: tuple[ServicePl
         secrets={name: secret for (where, name), secret in inventory.secrets.items() if where == namespace},
         services=addresses(services),
     )
-
-
-def _replicas(component: RenderedComponent) -> int:
-    replicas = component.workload["spec"].get("replicas")
-    return 1 if replicas is None else int(replicas)
-
-
-def _roles(spec: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Init containers, and the ones that run side by side: a restartable init container is a sidecar."""
-    init = [container for container in spec.get("initContainers") or () if container.get("restartPolicy") != "Always"]
-    sidecars = [
-        container for container in spec.get("initContainers") or () if container.get("restartPolicy") == "Always"
-    ]
-    return init, [*(spec.get("containers") or ()), *sidecars]
 
 
 def _canary_rule(component: RenderedComponent) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from stator.errors import InvalidInputError, Problem
-from stator.kube.resources import Kinds
+from stator.kube.resources import NAMESPACE, Kinds
 from stator.local.preparation import Preparation
 from stator.matrix.campaign import Wanted
 from stator.matrix.cluster import objects
@@ -20,6 +20,7 @@ from stator.matrix.cluster.preflight import inspect
 from stator.matrix.results import ClusterFacts, MatrixRun
 
 _KINDS = Kinds()
+_SYSTEM = "kube-system"
 
 
 @contextmanager
@@ -40,15 +41,9 @@ def in_cluster(
     with connected(*where) as connection:
         applied = [_KINDS.of(value) for scenario in wanted.scenarios for value in objects.beside(scenario, "any")]
         kubernetes = connection.run(inspect(connection.client, ((kind.group, kind.plural) for kind in applied)))
-        facts = ClusterFacts(kubernetes=kubernetes, context=connection.context)
-        if run.cluster not in {None, facts}:
-            raise InvalidInputError(
-                Problem(
-                    what="the results so far are of another cluster",
-                    why=f"{run.cluster} is not {facts}",
-                    remedy="name its context with --context, or run without --resume",
-                )
-            )
+        system = connection.run(connection.client.get(NAMESPACE, _SYSTEM))
+        facts = ClusterFacts(kubernetes=kubernetes, context=connection.context, uid=system["metadata"]["uid"])
+        _refuse_another(run.cluster, facts)
         place = InCluster(connection, how.render, how.state.path, timeout=timeout)
         for scenario in wanted.scenarios:
             for file in objects.left_out(scenario):
@@ -58,3 +53,17 @@ def in_cluster(
         ):
             progress(f"removed namespace {name}, which an earlier run had left")
         yield msgspec.structs.replace(run, cluster=facts), place
+
+
+def _refuse_another(earlier: ClusterFacts | None, facts: ClusterFacts) -> None:
+    """Results of two clusters, or of two releases of one, are not mixed."""
+    if earlier is None or (earlier.uid, earlier.kubernetes) == (facts.uid, facts.kubernetes):
+        return
+    same = earlier.uid == facts.uid
+    raise InvalidInputError(
+        Problem(
+            what=f"the results so far are of {'this cluster at another release' if same else 'another cluster'}",
+            why=f"they came from {earlier}; this is {facts}",
+            remedy="name the cluster's context with --context, or run without --resume",
+        )
+    )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stator.errors import ExitCode, Problem, StatorError
+from stator.errors import Problem
 from stator.kube.client import Client
+from stator.kube.errors import UnfitClusterError
 from stator.kube.resources import SELF_SUBJECT_ACCESS_REVIEW, installed
 from stator.operator import kinds
 
 Json = dict[str, Any]
 
-# Verb, group, resource, subresource: what a cell does, in any namespace because its own does not exist yet.
-_RIGHTS = (
+# Verb, group, resource, subresource.
+Right = tuple[str, str, str, str]
+
+# What a cell does, in any namespace because its own does not exist yet.
+_RIGHTS: tuple[Right, ...] = (
     ("create", "", "namespaces", ""),
     ("get", "", "namespaces", ""),
     ("list", "", "namespaces", ""),
@@ -26,12 +30,6 @@ _RIGHTS = (
     ("get", "", "services", "proxy"),
     ("create", "", "services", "proxy"),
 )
-
-
-class UnfitClusterError(StatorError):
-    """The cluster lacks what a matrix needs, or the account may not do it."""
-
-    exit_code = ExitCode.UNDECIDED
 
 
 async def inspect(client: Client, resources: Iterable[tuple[str, str]]) -> str:
@@ -51,15 +49,16 @@ async def inspect(client: Client, resources: Iterable[tuple[str, str]]) -> str:
             )
         )
     beside = [(verb, *resource, "") for resource in resources for verb in ("create", "patch")]
-    missing = [await _missing(client, right) for right in dict.fromkeys((*_RIGHTS, *beside))]
-    problems += filter(None, missing)
+    rights = dict.fromkeys((*_RIGHTS, *beside))
+    if refused := [(right, why) for right in rights if (why := await _refusal(client, right))]:
+        problems.append(_missing(refused))
     if problems:
         raise UnfitClusterError(*problems)
     return str(version.get("gitVersion", ""))
 
 
-async def _missing(client: Client, right: tuple[str, str, str, str]) -> Problem | None:
-    """The problem with a right that the account does not have."""
+async def _refusal(client: Client, right: Right) -> str:
+    """Why the account does not have a right, empty if it has."""
     verb, group, resource, subresource = right
     asked = {"verb": verb, "group": group, "resource": resource, "subresource": subresource}
     review: Json = {
@@ -68,11 +67,18 @@ async def _missing(client: Client, right: tuple[str, str, str, str]) -> Problem 
         "spec": {"resourceAttributes": {key: value for key, value in asked.items() if value}},
     }
     status = (await client.create(SELF_SUBJECT_ACCESS_REVIEW, review)).get("status") or {}
-    if status.get("allowed"):
-        return None
-    whole = (f"{resource}/{subresource}" if subresource else resource) + (f".{group}" if group else "")
+    return "" if status.get("allowed") else str(status.get("reason") or "no role of the account allows it")
+
+
+def _missing(refused: Sequence[tuple[Right, str]]) -> Problem:
+    """The one problem with every right that is missing, by resource."""
+    verbs: dict[str, list[str]] = {}
+    for (verb, group, resource, subresource), _ in refused:
+        whole = (f"{resource}/{subresource}" if subresource else resource) + (f".{group}" if group else "")
+        verbs.setdefault(whole, []).append(verb)
+    rights = "; ".join(f"{', '.join(each)} {resource}" for resource, each in verbs.items())
     return Problem(
-        what=f"you may not {verb} {whole} in the cluster",
-        why=str(status.get("reason") or "no role of the account allows it"),
-        remedy="bind a ClusterRole with this right to it: each cell has a namespace of its own",
+        what=f"you may not do in the whole cluster what cells need: {rights}",
+        why="; ".join(dict.fromkeys(why for _, why in refused)),
+        remedy="bind a ClusterRole with these rights to the account: each cell has a namespace of its own",
     )

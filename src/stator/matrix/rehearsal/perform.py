@@ -60,7 +60,7 @@ def rehearse(
     """Rehearse the moves one after the other. `say` hears a line for each phase.
 
     Raises StatorError if a release cannot be had or the graph as it is cannot be started: then nothing was rehearsed.
-    Whatever ends it, nothing runs afterwards.
+    Whatever ends it, nothing runs afterwards; `say` hears what had to be stopped for that.
     """
     _make_environments(scenario, moves, how, say)
     stage = _Stage(scenario, how, pacing, tempo, say)
@@ -187,6 +187,10 @@ class _Stage:
         """Stop everything and remove every file but the logs."""
         if self._traffic:
             self._traffic.halt()
+        if self._running:
+            # Pods of two generations may have one name.
+            pods = (f"{unit.pod.name} at {unit.version}" for unit in self._running)
+            self._say(f"stopping {', '.join(pods)}")
         for unit in self._running:
             unit.stop()
         if self._entrance:
