@@ -236,6 +236,8 @@ async def test_an_ingress_whose_class_is_missing_says_what_to_install(
         )
         message = condition(view.get(kinds.COMPONENT, "web-frontend"), "Available")["message"]
         assert "no IngressClass traffic: install an ingress controller" in message
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "web"), "Ready").get("reason") == "NotInstalled")
+        assert condition(view.get(kinds.GRAPH, "web"), "Ready")["message"] == f"Frontend: {message}"
         assert (await client.get(INGRESS, "web-frontend", namespace))["spec"]["ingressClassName"] == "traffic"
         await kubectl.apply(ingress_class("traffic"))
         # Nobody tells the operator of a class: it looks after a minute, or at the next change.
