@@ -97,10 +97,13 @@ def service_name(workload: str) -> str:
     return workload.lower().replace(".", "-")
 
 
-def problems(graph: Graph, component: Component, workload: str) -> Iterator[Problem]:
-    """Names the API server would refuse, reported before anything is applied."""
+def problems(graph: Graph, component: Component, workload: str, *, spans_nodes: bool) -> Iterator[Problem]:
+    """Names the API server would refuse, reported before anything is applied.
+
+    A LeaderWorkerSet makes its Service and the hostnames of its pods of its own name as it is.
+    """
     position = graph.locate("metadata", "name")
-    service = service_name(workload)
+    service = workload if spans_nodes else service_name(workload)
     if len(component.type) > _LIMIT or not _LABEL_VALUE.fullmatch(component.type):
         yield Problem(
             what=f'component {component.name}: the type "{component.type}" cannot be a label value',
