@@ -53,8 +53,14 @@ async def run(settings: Settings, definitions: Sequence[Json] = ()) -> None:
     """
     task = asyncio.ensure_future(operate(settings, definitions=definitions))
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        # A second signal would tear down the connection under passes that are being ended in order.
+        if not task.cancelling():
+            task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, end)
     with suppress(asyncio.CancelledError):
         await task
 
