@@ -81,6 +81,7 @@ def wanted(image: str = OLD, *, spare: bool = False, **changes: Any) -> Json:
     value = graph(image=image, worker={"scalingAdapter": {}}, **changes)
     if spare:
         value["spec"]["components"].append({**copy.deepcopy(value["spec"]["components"][0]), "name": "Spare"})
+        del value["spec"]["components"][-1]["type"]
     return value
 
 
