@@ -6,7 +6,7 @@ import pytest
 from rows import CONFIG, MODE, ROWS, Row, worker
 from submitted import Json, alpha, graph, part, pod, services
 
-from stator.admission import review
+from stator.admission import Installed, review
 
 MAIN_IMAGE = "spec.extraPodSpec.mainContainer.image"
 OVERRIDE = {"apiVersion": "grove.io/v1alpha1", "value": {"minAvailable": 1}}
@@ -176,3 +176,20 @@ def test_a_component_that_stands_alone_has_the_same_rules(component: Json, beta:
     value = graph(component, kind="DynamoComponentDeployment")
     for document, field in ((value, beta), (alpha(value), old)):
         assert [problem.position and problem.position.field for problem in review(document).problems] == [field]
+
+
+def test_a_graph_with_a_dot_in_its_name_is_refused_where_grove_would_run_it() -> None:
+    """Grove takes the set and never gets a pod of it; on the component pathway, and where nobody knows, it is fine."""
+    dotted = graph(part())
+    dotted["metadata"]["name"] = "chat.v2"
+    [found] = review(dotted, installed=Installed(grove=True)).problems
+    assert found.position
+    assert found.position.field == "metadata.name"
+    assert "enable-grove" in found.remedy
+    [found] = review(alpha(dotted), installed=Installed(grove=True)).problems
+    assert found.position
+    assert found.position.field == "metadata.name"
+    assert review(dotted, installed=Installed(grove=False)).problems == ()
+    assert review(dotted).problems == ()
+    dotted["metadata"]["annotations"] = {"nvidia.com/enable-grove": "false"}
+    assert review(dotted, installed=Installed(grove=True)).problems == ()

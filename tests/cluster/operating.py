@@ -27,7 +27,8 @@ from stator.operator.settings import Settings
 Json = dict[str, Any]
 
 WITHIN = 60.0
-WRITES = frozenset({"apply", "create", "patch", "update", "delete"})
+# An `update` renews the Lease, and nothing else.
+WRITES = frozenset({"apply", "create", "patch", "delete"})
 
 
 def install(cluster: Server) -> None:
@@ -57,7 +58,7 @@ class Operator:
 
     @property
     def writes(self) -> int:
-        """Requests so far that change something."""
+        """Requests so far that change something of a graph."""
         return sum(count for verb, count in self.requests.items() if verb in WRITES)
 
     @property

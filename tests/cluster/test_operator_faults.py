@@ -122,7 +122,8 @@ async def test_an_operator_that_leads_and_has_nothing_to_do_renews_its_lease_and
         await operator.look(passes=60)
         requests = {request.partition("?")[0] for request in proxy.seen[seen:]}
         lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/stator"
-        assert requests <= {f"GET {lease}", f"PUT {lease}"}
+        # Once in a while it looks whether another operator is there.
+        assert requests <= {f"GET {lease}", f"PUT {lease}", "GET /apis/coordination.k8s.io/v1/leases"}
         assert f"PUT {lease}" in requests
 
 
@@ -154,5 +155,24 @@ async def test_an_object_that_is_too_large_is_told_and_not_sent_again_and_again(
             )
         )
         assert all(message in condition(value, "Available")["message"] for value in view.all(kinds.COMPONENT))
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "chat"), "Ready").get("reason") == "Refused")
+        assert condition(view.get(kinds.GRAPH, "chat"), "Ready")["message"].startswith(
+            "Frontend: cannot apply Deployment/"
+        )
         assert operator.failed == 0
         assert len([request for request in proxy.seen if "/deployments/" in request]) < 12
+
+
+async def test_what_the_operator_may_not_make_is_told_by_the_graph(
+    namespace: str, client: Client, view: View, kubectl: Kubectl, proxy: Proxy, tmp_path: Path
+) -> None:
+    """A right or a quota that is missing stops one component; the graph says which, and recovers with it."""
+    why = 'deployments.apps "chat-frontend" is forbidden: exceeded quota: few'
+    proxy.on(faults.writes("deployments"), faults.answer(403, "Forbidden", why), times=1)
+    async with operating(through(proxy, tmp_path), namespace), Kubelet(client, namespace):
+        await kubectl.apply(graph())
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "chat"), "Ready").get("reason") == "Forbidden")
+        assert why in condition(view.get(kinds.GRAPH, "chat"), "Ready")["message"]
+        # Nobody tells the operator of a right that it has again: it looks after a minute, or at the next change.
+        await kubectl("label", "dcd", "--all", "touched=yes")
+        await view.until(lambda: view.ready("chat"))

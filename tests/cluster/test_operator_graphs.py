@@ -153,11 +153,14 @@ async def test_somebody_elses_object_is_refused(
             lambda: condition(view.get(kinds.COMPONENT, "chat-frontend"), "OwnershipConflict").get("status") == "True"
         )
         await view.until(lambda: view.events("OwnershipConflict"))
-        await view.until(lambda: view.get(kinds.GRAPH, "chat").get("status", {}).get("components"))
-        assert not view.ready("chat")
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "chat"), "Ready").get("reason") == "OwnershipConflict")
+        assert condition(view.get(kinds.GRAPH, "chat"), "Ready")["message"] == (
+            "Frontend: Service chat-frontend exists and was not made by this operator, but by kubectl-client-side-apply"
+        )
         assert (await client.get(SERVICE, "chat-frontend", namespace))["metadata"]["resourceVersion"] == before
         told = [item for item in view.events("OwnershipConflict") if item["regarding"]["name"] == "chat-frontend"]
         assert len(told) == 1
+        await view.until(lambda: len(view.events("OwnershipConflict")) == 2)
         await kubectl("delete", "service", "chat-frontend")
         # Nobody tells the operator of a name that is free again: it looks after a minute, or at the next change.
         await kubectl("label", "dcd", "chat-frontend", "touched=yes")
@@ -168,7 +171,7 @@ async def test_somebody_elses_object_is_refused(
 async def test_a_field_that_somebody_took_is_told_not_fought_over(
     cluster: Server, namespace: str, client: Client, view: View, kubectl: Kubectl
 ) -> None:
-    """An image set by hand on the Deployment stays; the component names the manager and the field."""
+    """An image set by hand on the Deployment stays; component and graph name the manager and the field."""
     async with operating(cluster.kubeconfig, namespace, resync=1.0) as operator, Kubelet(client, namespace):
         await kubectl.apply(graph())
         await view.until(lambda: view.ready("chat"))
@@ -178,6 +181,8 @@ async def test_a_field_that_somebody_took_is_told_not_fought_over(
         )
         message = condition(view.get(kinds.COMPONENT, "chat-frontend"), "Available")["message"]
         assert "image is set by kubectl-set" in message
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "chat"), "Ready")["reason"] == "FieldConflict")
+        assert condition(view.get(kinds.GRAPH, "chat"), "Ready")["message"] == f"Frontend: {message}"
         [container] = view.get(DEPLOYMENT, "chat-frontend")["spec"]["template"]["spec"]["containers"]
         assert container["image"] == "reg/other:1.6.0"
         await view.until(lambda: view.events("FieldConflict"))

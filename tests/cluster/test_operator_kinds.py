@@ -199,6 +199,26 @@ async def test_groves_pods_go_to_the_scheduler_of_gangs_that_is_installed(
         assert {clique["spec"]["podSpec"].get("schedulerName") for clique in cliques} == {expected}
 
 
+async def test_a_graph_whose_name_grove_cannot_use_is_told_and_runs_without_grove(
+    account: Path, namespace: str, client: Client, kubectl: Kubectl
+) -> None:
+    """No webhook refused it: a condition names the field, no set is made, and declining Grove is the way out."""
+    async with (
+        View(client, namespace).follow() as view,
+        operating(account, namespace) as operator,
+        Kubelet(client, namespace),
+    ):
+        await kubectl.apply(graph("chat.v2"))
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "chat.v2"), "Ready"))
+        ready = condition(view.get(kinds.GRAPH, "chat.v2"), "Ready")
+        assert (ready["status"], ready["reason"]) == ("False", "InvalidSpec")
+        assert "metadata.name" in ready["message"]
+        assert not (await client.list(kinds.POD_CLIQUE_SET, namespace)).items
+        await kubectl("annotate", "dgd", "chat.v2", "nvidia.com/enable-grove=false")
+        await view.until(lambda: view.ready("chat.v2"))
+        assert operator.failed == 0
+
+
 def ingress_class(name: str) -> Json:
     """A class for Ingresses, as its controller's installation brings it."""
     return {
@@ -236,6 +256,8 @@ async def test_an_ingress_whose_class_is_missing_says_what_to_install(
         )
         message = condition(view.get(kinds.COMPONENT, "web-frontend"), "Available")["message"]
         assert "no IngressClass traffic: install an ingress controller" in message
+        await view.until(lambda: condition(view.get(kinds.GRAPH, "web"), "Ready").get("reason") == "NotInstalled")
+        assert condition(view.get(kinds.GRAPH, "web"), "Ready")["message"] == f"Frontend: {message}"
         assert (await client.get(INGRESS, "web-frontend", namespace))["spec"]["ingressClassName"] == "traffic"
         await kubectl.apply(ingress_class("traffic"))
         # Nobody tells the operator of a class: it looks after a minute, or at the next change.

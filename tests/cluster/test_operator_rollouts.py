@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 from apiserver import Server
 from kubelet import NEVER_READY, READY, Kubelet
-from operating import WRITES, Json, Kubectl, Operator, View, condition, graph, is_current, operating
+from operating import Json, Kubectl, Operator, View, condition, graph, is_current, operating
 
 from stator.kube.client import Client
 from stator.kube.resources import DEPLOYMENT, POD
 from stator.operator import kinds
-from stator.operator.metrics import Metrics
 from stator.operator.options import OperatorOptions
-from stator.operator.run import operate
-from stator.operator.settings import Settings
 from stator.render import RenderOptions
 from stator.versions import Version
 
@@ -93,78 +88,6 @@ async def test_a_change_of_mind_during_a_rollout_ends_in_the_last_wish(
         await kubectl.apply(graph(image=A))
         await view.until(lambda: rolled(view, A))
         assert workers(view)[0]["metadata"]["name"] == first
-
-
-class Stopping(Metrics):
-    """Ends an operator after a number of writes, wherever it is then."""
-
-    def __init__(self, writes: int) -> None:
-        """End after this many writes."""
-        super().__init__()
-        self.left = writes
-        self.task: asyncio.Task[None] | None = None
-
-    def requested(self, verb: str, code: int | str) -> None:
-        """Count, and end."""
-        super().requested(verb, code)
-        if verb in WRITES:
-            self.left -= 1
-            if self.left <= 0 and self.task:
-                self.task.cancel()
-
-
-async def killed_after(cluster: Server, namespace: str, writes: int, within: float) -> bool:
-    """Run an operator until it has done this many writes; whether it came to that."""
-    metrics = Stopping(writes)
-    settings = Settings(kubeconfig=cluster.kubeconfig, namespace=namespace, leader_elect=False, metrics_port=0)
-    metrics.task = asyncio.create_task(operate(settings, metrics))
-    await asyncio.wait({metrics.task}, timeout=within)
-    came = metrics.left <= 0
-    metrics.task.cancel()
-    await asyncio.gather(metrics.task, return_exceptions=True)
-    return came
-
-
-def wishes(view: View, namespace: str) -> Any:
-    """What the objects ask for, without what differs from one namespace and one moment to the other."""
-    found = {}
-    for kind in (kinds.GRAPH, kinds.COMPONENT, DEPLOYMENT):
-        for value in view.all(kind):
-            metadata = value["metadata"]
-            kept = {"labels": metadata.get("labels"), "annotations": metadata.get("annotations")}
-            kept["annotations"] = {
-                key: text
-                for key, text in (kept["annotations"] or {}).items()
-                if key not in ("deployment.kubernetes.io/revision", "stator.dev/template")
-            }
-            found[kind.kind, metadata["name"]] = {**kept, "spec": value["spec"]}
-    return msgspec.json.encode(list(found.items()), order="deterministic").decode().replace(namespace, "NAMESPACE")
-
-
-async def test_an_operator_killed_at_every_write_of_a_rollout_ends_in_the_same_state(
-    cluster: Server, namespace: str, client: Client, view: View, kubectl: Kubectl
-) -> None:
-    """Each operator lives for one write; what they leave together is what one that lived on would have left."""
-    async with Kubelet(client, namespace):
-        await kubectl.apply(graph(image=A))
-        async with operating(cluster.kubeconfig, namespace):
-            await view.until(lambda: rolled(view, A))
-            await kubectl.apply(graph(image=B))
-            await view.until(lambda: rolled(view, B))
-        expected = wishes(view, namespace)
-        async with operating(cluster.kubeconfig, namespace):
-            await kubectl.apply(graph(image=A))
-            await view.until(lambda: rolled(view, A))
-        await kubectl.apply(graph(image=B))
-        lives = 0
-        while await killed_after(cluster, namespace, writes=1, within=3.0) or not rolled(view, B):
-            lives += 1
-            assert lives < 200
-        assert lives > 5
-        async with operating(cluster.kubeconfig, namespace, resync=1.0) as operator:
-            await view.settle(operator)
-            assert operator.writes == 0
-        assert wishes(view, namespace) == expected
 
 
 @asynccontextmanager

@@ -111,11 +111,12 @@ def test_no_right_is_a_wildcard(settings: Settings) -> None:
 
 
 def test_a_namespaced_installation_has_one_cluster_role_that_only_reads() -> None:
-    """Its own definitions, by name, and which classes an Ingress may have; nothing else is out of its namespace."""
+    """Its own definitions, by name, which classes an Ingress may have, and Leases of its name; nothing else."""
     [role] = [item for item in access(Settings(namespaced=True)) if item["kind"] == "ClusterRole"]
     assert [(rule["resources"], rule["verbs"]) for rule in role["rules"]] == [
         (["customresourcedefinitions"], ["get"]),
         (["ingressclasses"], ["get", "list", "watch"]),
+        (["leases"], ["list"]),
     ]
 
 

@@ -388,6 +388,18 @@ def test_the_name_of_a_leaderworkerset_has_to_fit_too() -> None:
     assert [problem.what.rpartition('"')[2] for problem in caught.value.problems] == [" has 64 characters"]
 
 
+@pytest.mark.parametrize(("options", "nodes"), [(RenderOptions(), 2), (GROVE, 2), (GROVE, 1)])
+def test_a_dot_in_a_name_that_becomes_a_hostname_is_a_problem(options: RenderOptions, nodes: int) -> None:
+    """LeaderWorkerSet and Grove make Services and hostnames of the graph's name as it is; a Deployment does not."""
+    text = multinode("-m", "dynamo.sglang", nodes=nodes).replace("name: g\n", "name: g.v2\n")
+    with pytest.raises(InvalidInputError) as caught:
+        render(text, options)
+    [problem] = caught.value.problems
+    assert "g.v2" in problem.what
+    assert str(problem.position) == "-:5", "the line of the name"
+    assert render(multinode("-m", "dynamo.sglang", nodes=1).replace("name: g\n", "name: g.v2\n"))
+
+
 def test_names_that_the_user_has_taken_stay_theirs() -> None:
     """An init container, a volume and a mount of one's own stand in for ours; the order written is kept."""
     text = multinode("-m", "dynamo.vllm", "-tp", "8", gpus=4)

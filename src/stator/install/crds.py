@@ -20,15 +20,17 @@ BETA, ALPHA = "v1beta1", "v1alpha1"
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column of `kubectl get`. `path` is a JSON path into the object."""
+    """A column of `kubectl get`. `path` is a JSON path into the object; a `wide` one is shown with `-o wide`."""
 
     name: str
     path: str
     type: str = "string"
+    wide: bool = False
 
     def value(self) -> Json:
         """The column as the API server takes it."""
-        return {"name": self.name, "type": self.type, "jsonPath": self.path}
+        shown = {"priority": 1} if self.wide else {}
+        return {"name": self.name, "type": self.type, "jsonPath": self.path, **shown}
 
 
 class CustomKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +63,13 @@ _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 _BACKEND = Column("Backend", ".spec.backendFramework")
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _AVAILABLE = Column("Available", '.status.conditions[?(@.type=="Available")].status')
+_WHY_READY, _WHY_AVAILABLE = (
+    tuple(
+        Column(field.capitalize(), f'.status.conditions[?(@.type=="{kind}")].{field}', wide=True)
+        for field in ("reason", "message")
+    )
+    for kind in ("Ready", "Available")
+)
 _DGD = Column("DGD", ".spec.dgdRef.name")
 _REPLICAS = Column("REPLICAS", ".status.replicas", "integer")
 _ADAPTER_AGE = Column("AGE", ".metadata.creationTimestamp", "date")
@@ -68,14 +77,14 @@ _ADAPTER_AGE = Column("AGE", ".metadata.creationTimestamp", "date")
 GRAPH = CustomKind(
     kind="DynamoGraphDeployment",
     short="dgd",
-    columns=dict.fromkeys((ALPHA, BETA), (_READY, _BACKEND, _AGE)),
+    columns=dict.fromkeys((ALPHA, BETA), (_READY, _BACKEND, _AGE, *_WHY_READY)),
 )
 COMPONENT = CustomKind(
     kind="DynamoComponentDeployment",
     short="dcd",
     columns={
-        ALPHA: (Column("DynamoComponent", ".spec.dynamoComponent"), _AVAILABLE, _BACKEND, _AGE),
-        BETA: (_AVAILABLE, _BACKEND, _AGE),
+        ALPHA: (Column("DynamoComponent", ".spec.dynamoComponent"), _AVAILABLE, _BACKEND, _AGE, *_WHY_AVAILABLE),
+        BETA: (_AVAILABLE, _BACKEND, _AGE, *_WHY_AVAILABLE),
     },
 )
 SCALING_ADAPTER = CustomKind(

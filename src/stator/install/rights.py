@@ -96,6 +96,9 @@ READ_DEFINITIONS = (
         tuple(kind.name for kind in KINDS),
     ),
 )
+OTHERS = (
+    Right("coordination.k8s.io", ("leases",), ("list",), "tells of another operator of the same graphs", (LEASE,)),
+)
 INGRESS_CLASSES = (
     Right("networking.k8s.io", ("ingressclasses",), _READ, "tells of a class that an Ingress names and nobody serves"),
 )
@@ -147,7 +150,7 @@ def _of_graphs(settings: Settings) -> tuple[Right, ...]:
 def access(settings: Settings) -> tuple[Json, ...]:
     """The operator's account and all its rights, then the rights of planners and endpoint pickers, in apply order."""
     own = (*OWN, *(CERTIFICATE_SECRET if settings.serves_webhooks else ()))
-    outside = (*READ_DEFINITIONS, *INGRESS_CLASSES, *(TRUST if settings.serves_webhooks else ()))
+    outside = (*READ_DEFINITIONS, *INGRESS_CLASSES, *OTHERS, *(TRUST if settings.serves_webhooks else ()))
     objects: list[Json] = [account(settings, NAME)]
     if settings.namespaced:
         objects += _role_and_binding(settings, NAME, (*own, *_of_graphs(settings)))

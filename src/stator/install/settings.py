@@ -10,7 +10,7 @@ import msgspec
 from stator import __version__
 from stator.compat import rules
 from stator.errors import InvalidInputError, Problem
-from stator.operator.names import NAME
+from stator.operator.names import NAME, NAMESPACE
 from stator.render.images import is_reference
 
 PLANNER_ROLE: Final = "stator-planner"
@@ -32,7 +32,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     in the namespaces of graphs.
     """
 
-    namespace: str = "stator-system"
+    namespace: str = NAMESPACE
     image: str = f"localhost/stator:{__version__}"
     replicas: int = 2
     namespaced: bool = False

@@ -38,6 +38,7 @@ def _entries(env: list[Json]) -> Iterator[Json]:
         source = entry.get("valueFrom") or {}
         kind = next((name for name in _DEFAULTS if source.get(name)), None)
         if kind is None:
-            yield entry
+            # An empty value is none: the server leaves it out.
+            yield entry if entry.get("value") else {key: item for key, item in entry.items() if key != "value"}
         else:
             yield {**entry, "valueFrom": {**source, kind: {**_DEFAULTS[kind], **source[kind]}}}

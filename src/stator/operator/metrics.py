@@ -48,6 +48,9 @@ class Metrics:
             "stator_api_requests_total", "Requests to the API server.", ["verb", "code"], registry=self.registry
         )
         self._leader = Gauge("stator_leader", "1 in the instance that leads, else 0.", registry=self.registry)
+        self._others = Gauge(
+            "stator_other_operators", "Other operators at work that may keep the same graphs.", registry=self.registry
+        )
         self._judged: dict[Hashable, Judgement] = {}
         self._live = _Live(self._judged)
         self.registry.register(self._live)
@@ -64,6 +67,10 @@ class Metrics:
     def leads(self, *, leader: bool) -> None:
         """Whether this instance leads."""
         self._leader.set(leader)
+
+    def others(self, count: int) -> None:
+        """How many other operators there are that may keep the same graphs."""
+        self._others.set(count)
 
     def judged(self, key: Hashable, judgement: Judgement | None) -> None:
         """What the rules say about a component now; None when it is gone."""

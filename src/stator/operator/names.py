@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 NAME: Final = "stator"
+# Where an installation is, unless somebody chooses another place.
+NAMESPACE: Final = "stator-system"
 LEASE: Final = "stator"
 WEBHOOK_SERVICE: Final = "stator-webhook"
 CERTIFICATES: Final = "stator-webhook-certificates"

@@ -43,4 +43,7 @@ def refusal(child: Child | None, uid: str) -> str:
         return ""
     if child.controller:
         return f"{child.kind} {child.name} is controlled by {child.controlled_by}"
-    return "" if child.applied else f"{child.kind} {child.name} exists and was not made by this operator"
+    if child.applied:
+        return ""
+    by = f", but by {child.made_by}" if child.made_by else ""
+    return f"{child.kind} {child.name} exists and was not made by this operator{by}"

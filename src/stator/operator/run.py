@@ -30,6 +30,7 @@ from stator.operator.definitions import REMEDY, Json, outdated
 from stator.operator.endpoints import endpoints
 from stator.operator.log import logger
 from stator.operator.metrics import Metrics
+from stator.operator.others import looked_for
 from stator.operator.settings import Settings
 from stator.operator.webhooks.serving import WebhookOptions, webhooks
 from stator.operator.webhooks.validation import Policy
@@ -50,8 +51,14 @@ async def run(settings: Settings, definitions: Definitions = tuple) -> None:
     """
     task = asyncio.ensure_future(operate(settings, definitions=definitions))
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        # A second signal would tear down the connection under passes that are being ended in order.
+        if not task.cancelling():
+            task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, end)
     with suppress(asyncio.CancelledError):
         await task
 
@@ -83,6 +90,7 @@ async def operate(settings: Settings, metrics: Metrics | None = None, *, definit
             )
         if settings.webhook_port:
             state.webhooks = await stack.enter_async_context(_webhooks(client, settings, state))
+        await stack.enter_async_context(looked_for(client, settings, _own_namespace(settings), metrics))
         while True:
             names = sorted(kind.kind for kind in found if kind not in kinds.OWN)
             log.info("starting", namespace=settings.namespace or "all", optional=names)
@@ -203,10 +211,17 @@ async def _user_name(client: Client) -> str:
 
 def own_namespace(settings: Settings) -> str:
     """Where the Lease and the certificates are. Raises `StatorError` outside of a pod if nobody has said."""
+    if found := _own_namespace(settings):
+        return found
+    what = "cannot tell the operator's own namespace, in which its Lease is"
+    raise StatorError(Problem(what=what, remedy="give --own-namespace, or --no-leader-elect for a trial alone"))
+
+
+def _own_namespace(settings: Settings) -> str:
+    """The same, `""` if nobody has said."""
     given = settings.own_namespace or os.environ.get("POD_NAMESPACE") or settings.namespace
     if given:
         return given
     with suppress(OSError):
         return _ACCOUNT.read_text().strip()
-    what = "cannot tell the operator's own namespace, in which its Lease is"
-    raise StatorError(Problem(what=what, remedy="give --own-namespace, or --no-leader-elect for a trial alone"))
+    return ""

@@ -174,7 +174,7 @@ def _parts(contexts: Sequence[Context], problems: list[Problem]) -> Parts:
     first = contexts[0]
     spans_nodes = first.role.nodes > 1 and first.provider == "component"
     name = names.set_name(first.workload) if spans_nodes else first.workload
-    problems.extend(names.problems(first.graph, first.component, name))
+    problems.extend(names.problems(first.graph, first.component, name, spans_nodes=spans_nodes))
     return component_parts(contexts, problems)
 
 

@@ -97,9 +97,12 @@ def service_name(workload: str) -> str:
     return workload.lower().replace(".", "-")
 
 
-def problems(graph: Graph, component: Component, workload: str) -> Iterator[Problem]:
-    """Names the API server would refuse, reported before anything is applied."""
-    service = service_name(workload)
+def problems(graph: Graph, component: Component, workload: str, *, spans_nodes: bool) -> Iterator[Problem]:
+    """Names the API server would refuse, reported before anything is applied.
+
+    A LeaderWorkerSet makes its Service and the hostnames of its pods of its own name as it is.
+    """
+    service = workload if spans_nodes else service_name(workload)
     if len(component.type) > _LIMIT or not _LABEL_VALUE.fullmatch(component.type):
         yield Problem(
             what=f'component {component.name}: the type "{component.type}" cannot be a label value',

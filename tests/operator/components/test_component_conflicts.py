@@ -28,7 +28,7 @@ def service(owners: list[dict[str, Any]], manager: dict[str, Any]) -> World:
     [
         (OTHER, PERSON, "Service chat-worker is controlled by StatefulSet/db"),
         (OTHER, OURS, "Service chat-worker is controlled by StatefulSet/db"),
-        ([], PERSON, "Service chat-worker exists and was not made by this operator"),
+        ([], PERSON, "Service chat-worker exists and was not made by this operator, but by kubectl-create"),
     ],
 )
 def test_a_foreign_object_is_refused_and_never_overwritten(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from graph_world import DCD, NOW, World, graph
 
+from stator.operator.components.status import TroubleReason
 from stator.operator.plan import Plan
 
 DECLARED = {"nvidia.com/workload-provider": "component"}
@@ -231,7 +232,65 @@ def test_a_component_that_a_person_made_is_not_taken() -> None:
     world.put(item)
     world.live[DCD, "chat-frontend"]["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Apply"}]
     world.step()
-    assert "exists and was not made by this operator" in world.condition("OwnershipConflict")["message"]
+    told = world.condition("OwnershipConflict")["message"]
+    assert told == f"{DCD} chat-frontend exists and was not made by this operator, but by kubectl"
+
+
+def in_trouble(world: World, name: str, reason: str, message: str) -> None:
+    """A component says that somebody has to do something."""
+    item = world.live[DCD, name]
+    told = {"type": "Available", "status": "False", "reason": reason, "message": message}
+    item["status"] = {**item["status"], "observedGeneration": item["metadata"]["generation"], "conditions": [told]}
+
+
+@pytest.mark.parametrize("reason", get_args(TroubleReason))
+def test_the_trouble_of_a_component_is_the_graphs(reason: str) -> None:
+    """Its reason and message, with the component's name, in one event; over when the component says so."""
+    world = ready()
+    in_trouble(world, "chat-frontend", reason, "Service chat-frontend is controlled by StatefulSet/db")
+    world.step()
+    assert world.ready["reason"] == reason
+    assert world.ready["message"] == "Frontend: Service chat-frontend is controlled by StatefulSet/db"
+    assert world.status["state"] == "failed"
+    assert (world.condition("OwnershipConflict").get("status") == "True") is (reason == "OwnershipConflict")
+    world.step()
+    assert [event.reason for event in world.events] == ["Ready", reason]
+    world.settle()
+    assert world.ready["status"] == "True"
+    assert [event.reason for event in world.events] == ["Ready", reason, "Ready"]
+
+
+def test_the_troubles_of_several_components_are_all_told() -> None:
+    """The reason is the first one's; whoever reads the message finds each component."""
+    world = ready()
+    in_trouble(world, "chat-frontend", "NotInstalled", "Ingress chat-frontend is not served")
+    worker = next(name for name in world.workers)
+    in_trouble(world, worker, "FieldConflict", "kubectl-edit owns the image")
+    world.step()
+    assert world.ready["reason"] == "NotInstalled"
+    assert world.ready["message"] == (
+        "Frontend: Ingress chat-frontend is not served; Worker: kubectl-edit owns the image"
+    )
+
+
+def test_a_trouble_of_a_specification_that_was_changed_since_is_not_told() -> None:
+    """What a component says of what is not wanted any more may be over: it is waited for."""
+    world = ready()
+    in_trouble(world, "chat-frontend", "Refused", "the image is too long")
+    world.image("reg/frontend:1.6.2", "Frontend")
+    world.step()
+    assert world.ready["reason"] == "some_resources_are_not_ready"
+    world.step()
+    assert world.ready["message"] == "Frontend: has not been looked at yet"
+
+
+def test_a_generation_that_is_left_behind_takes_its_trouble_with_it() -> None:
+    """A new generation is how a person settles what stands in the way of the old one."""
+    world = ready()
+    in_trouble(world, next(iter(world.workers)), "Refused", "the image is too long")
+    world.image("reg/sglang-runtime:1.6.2")
+    world.step()
+    assert world.ready["reason"] == "rolling_update_in_progress"
 
 
 def test_a_component_that_is_being_deleted_is_made_anew_when_it_is_gone() -> None:

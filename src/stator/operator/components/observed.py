@@ -30,9 +30,10 @@ class Child(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An object as the API server has it.
 
     `controller` is the uid of its controller, `""` without one, `controlled_by` its `Kind/name`. `applied` says that
-    this operator has applied it before. `replicas_manager` is who else owns the replica count. `templates` are the
-    pod templates by role (`main`; `leader`, `worker`), with the fields that this operator applied. `record` is the
-    annotation of `stator.operator.components.record`, `status` the workload's own.
+    this operator has applied it before; `made_by` is the field manager that made it, where nobody controls it and this
+    operator never applied it. `replicas_manager` is who else owns the replica count. `templates` are the pod templates
+    by role (`main`; `leader`, `worker`), with the fields that this operator applied. `record` is the annotation of
+    `stator.operator.components.record`, `status` the workload's own.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Child(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     controller: str = ""
     controlled_by: str = ""
     applied: bool = False
+    made_by: str = ""
     record: str = ""
     replicas: int | None = None
     paused: bool = False
@@ -92,6 +94,7 @@ def child_of(live: Json, owned: Json) -> Child:
     workload = kind in WORKLOADS
     controller: Json = next((item for item in metadata.get("ownerReferences") or () if item.get("controller")), {})
     managers = metadata.get("managedFields") or ()
+    applied = any(_is_ours(item) for item in managers)
     return Child(
         kind=kind,
         namespace=metadata.get("namespace", ""),
@@ -101,7 +104,8 @@ def child_of(live: Json, owned: Json) -> Child:
         deleting="deletionTimestamp" in metadata,
         controller=controller.get("uid", ""),
         controlled_by=f"{controller['kind']}/{controller['name']}" if controller else "",
-        applied=any(_is_ours(item) for item in managers),
+        applied=applied,
+        made_by="" if applied or controller else _maker(managers),
         record=(metadata.get("annotations") or {}).get(RECORD, "") if workload else "",
         replicas=spec.get("replicas") if workload else None,
         paused=bool(spec.get("paused")),
@@ -140,6 +144,13 @@ def _templates(kind: str, spec: Mapping[str, Any]) -> Mapping[str, Json]:
 
 def _is_ours(entry: Mapping[str, Any]) -> bool:
     return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"
+
+
+def _maker(managers: Sequence[Mapping[str, Any]]) -> str:
+    """Who made an object, as far as its fields still tell: they are listed oldest first."""
+    return next(
+        (str(entry["manager"]) for entry in managers if entry.get("manager") and "subresource" not in entry), ""
+    )
 
 
 def _replicas_manager(managers: Sequence[Mapping[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 import msgspec
@@ -49,7 +49,6 @@ def plan_components(
     components = _components(observed, values, own, found)
     wanted = shared_objects(manifest)
     others = beside(observed, wanted, options)
-    conflicts = [Trouble("OwnershipConflict", item.refused) for item in components if item.refused]
     before = observed.status.get("rollingUpdate") or {}
     rolling = progress(found, before, now)
     waiting = {item.name: why for item in components if (why := _why_not_ready(item))}
@@ -65,7 +64,7 @@ def plan_components(
             reason="rolling_update_in_progress" if is_rolling else "some_resources_are_not_ready",
             note=_notes(components),
         ),
-        (*others.troubles, *conflicts),
+        (*others.troubles, *_troubles(components)),
         components=_statuses(graph, manifest, components, found.current),
         rolling_update=rolling,
         restart=restarted.status,
@@ -149,6 +148,15 @@ def _is_early(observed: Observed, components: list[_Component]) -> bool:
     """Whether a new graph's components have yet to say something, and all of them can."""
     waits = any(item.live is None or not item.live.is_seen for item in components)
     return waits and not observed.status and not any(item.refused for item in components)
+
+
+def _troubles(components: list[_Component]) -> Iterator[Trouble]:
+    """What stands in the way of components: of themselves, and as they say of what is wanted now, of their objects."""
+    for item in components:
+        if item.refused:
+            yield Trouble("OwnershipConflict", item.refused)
+        elif item.live and (told := item.live.trouble) and contains(item.live.value, item.value):
+            yield Trouble(told.reason, f"{item.name}: {told.message}")
 
 
 def _why_not_ready(item: _Component) -> str:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from stator.operator.components.observed import Child
-from stator.operator.components.status import TroubleReason
+from stator.operator.components.status import Trouble, TroubleReason
 from stator.operator.conditions import find
 from stator.operator.ownership import controller_of
 from stator.render import names
@@ -99,13 +99,20 @@ class Made(msgspec.Struct, frozen=True):
         return find((self.value.get("status") or {}).get("conditions") or (), "Available")
 
     @property
+    def trouble(self) -> Trouble | None:
+        """What somebody has to do something about, as it says of its newest generation."""
+        found = self.condition
+        if not self.is_seen or found.get("reason") not in get_args(TroubleReason):
+            return None
+        return Trouble(found["reason"], found.get("message", ""))
+
+    @property
     def is_held(self) -> bool:
         """Whether it has more pods than it is to have, and they will not get fewer by themselves.
 
         It says that it is Ready (the count of its workload is somebody else's), or that somebody has to do something.
         """
-        is_settled = self.is_ready or self.condition.get("reason") in get_args(TroubleReason)
-        return self.is_seen and self.exist > self.wanted and is_settled
+        return self.is_seen and self.exist > self.wanted and (self.is_ready or self.trouble is not None)
 
     @property
     def restart(self) -> str:

@@ -17,6 +17,7 @@ from stator.model import Component, Graph
 from stator.render import names
 from stator.render.context import Context, copied
 from stator.render.manifest import RenderedPod, RenderOptions
+from stator.render.provider import DECLINES_GROVE
 from stator.render.workloads.deployment import replicas_of
 
 Json = dict[str, Any]
@@ -82,6 +83,15 @@ def pod_clique_set(graph: Graph, components: Sequence[Sequence[Clique]], problem
 
 def set_name(graph: Graph, problems: list[Problem]) -> str:
     """The graph's name if its pods' names fit, else its beginning and a hash. Adds to `problems` what cannot fit."""
+    if "." in graph.name:
+        problems.append(
+            Problem(
+                what=f'"{graph.name}" cannot be the name of a graph on Grove',
+                position=graph.locate("metadata", "name"),
+                why="Grove makes a Service and hostnames of it, in which the API server takes no dot",
+                remedy=f'rename the graph, or run it without Grove (annotation {DECLINES_GROVE}: "false")',
+            )
+        )
     longest = max(graph.components, key=_name_length)
     budget = _NAME_BUDGET - _name_length(longest)
     if budget < _SHORTEST and len(graph.name) > budget:
