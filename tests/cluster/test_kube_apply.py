@@ -61,7 +61,8 @@ async def test_what_the_server_fills_in_is_no_difference(client: Client, namespa
         applied = await applier.apply(deployment(namespace), None)
         assert applied.action == "created"
         await changes.until(lambda: key in web.store)
-        assert not Applier(client, KINDS).needed(deployment(namespace), web.store.entry(key))
+        again = await Applier(client, KINDS).apply(deployment(namespace), web.store.entry(key))
+        assert again.action == "none"
 
 
 async def test_values_the_server_writes_differently_cost_one_request(

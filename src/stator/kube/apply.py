@@ -76,7 +76,7 @@ class Applier:
         """
         kind, key = self._kinds.of(wanted), key_of(wanted)
         refuse_foreign(wanted, entry)
-        wish = digest(wanted)
+        wish = _digest_of_wish(wanted)
         if entry and not self._needed(kind, key, wish, entry):
             return Applied("none")
         live = await self._client.apply(kind, wanted, manager=self._manager)
@@ -84,15 +84,13 @@ class Applier:
         informer = self._informers.get(kind)
         kept = informer.saw(live) if informer else None
         owned = kept.owned if kept else owned_digest(live, self._manager)
-        if informer is None or key in informer.store:  # else it came and went before the answer was read
+        if kept and owned == wish:
+            self.forget(kind, key)
+        elif informer is None or key in informer.store:  # else it came and went before the answer was read
             self._remember((kind, key), _Memory(metadata["uid"], metadata["resourceVersion"], wish, owned))
         if entry is None or entry.uid != metadata["uid"]:
             return Applied("created", live)
         return Applied("unchanged" if entry.owned == owned else "changed", live)
-
-    def needed(self, wanted: Json, entry: Entry | None) -> bool:
-        """Whether `apply` would make a request."""
-        return entry is None or self._needed(self._kinds.of(wanted), key_of(wanted), digest(wanted), entry)
 
     def forget(self, kind: Kind, key: Key) -> None:
         """The object is gone, and with it what the server made of it."""
@@ -137,6 +135,12 @@ def refuse_foreign(wanted: Json, entry: Entry | None) -> None:
             remedy="delete or rename it, or rename what needs the name",
         )
     )
+
+
+def _digest_of_wish(wanted: Json) -> bytes:
+    """The digest of the fields that are wanted. A uid is none: it says of which object they are wanted."""
+    metadata = {key: value for key, value in wanted["metadata"].items() if key != "uid"}
+    return digest({**wanted, "metadata": metadata})
 
 
 def _behind(entry: Entry, memory: _Memory) -> bool:

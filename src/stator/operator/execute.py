@@ -269,8 +269,6 @@ class Driver(Generic[Observed]):
         """Apply one object if it differs; whether that changed it."""
         kind, key = KINDS.of(item), key_of(item)
         applied = await self._writes.applier.apply(completed(item), await self._entry(kind, key))
-        if applied.live is not None:
-            self._saw(kind, applied.live)
         if applied.action not in ("created", "changed"):
             return False
         self._log.info(applied.action, target=f"{kind.kind}/{key.name}")
@@ -355,15 +353,20 @@ class Driver(Generic[Observed]):
             )
         except NotFoundError:
             return False
-        self._statuses[key] = (metadata["uid"], digest(plan.status), digest(live.get("status") or {}))
-        self._statuses.move_to_end(key)
-        if len(self._statuses) > _STATUSES:
-            self._statuses.popitem(last=False)
+        self._note(key, metadata["uid"], digest(plan.status), digest(live.get("status") or {}))
         self._saw(self._reconciler.kind, live)
         result.changed()
         for event in plan.events:
             await self._writes.recorder.record(subject, event)
         return True
+
+    def _note(self, key: Key, uid: str, wanted: bytes, there: bytes) -> None:
+        """Remember what the server made of a status, if it is not what was sent."""
+        self._statuses.pop(key, None)
+        if wanted != there:
+            self._statuses[key] = (uid, wanted, there)
+            if len(self._statuses) > _STATUSES:
+                self._statuses.popitem(last=False)
 
     def _differs(self, subject: Json, status: Json) -> bool:
         """Whether the status has to be written: the server may have kept it in another form than it was sent in."""
@@ -371,11 +374,9 @@ class Driver(Generic[Observed]):
         return wanted != there and self._statuses.get(key_of(subject)) != (subject["metadata"]["uid"], wanted, there)
 
     def _saw(self, kind: Kind, live: Json) -> None:
-        """Take an answer into the cache. What came and went before it was read leaves nothing behind."""
+        """Take an answer into the cache."""
         if informer := self._writes.caches.informers.get(kind):
             informer.saw(live)
-            if (key := key_of(live)) not in informer.store:
-                self._writes.applier.forget(kind, key)
 
     def _forget(self, key: Key) -> None:
         self._statuses.pop(key, None)
