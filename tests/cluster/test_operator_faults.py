@@ -167,8 +167,9 @@ async def test_what_the_operator_may_not_make_is_told_by_the_graph(
     namespace: str, client: Client, view: View, kubectl: Kubectl, proxy: Proxy, tmp_path: Path
 ) -> None:
     """A right or a quota that is missing stops one component; the graph says which, and recovers with it."""
-    why = 'deployments.apps "chat-frontend" is forbidden: exceeded quota: few'
-    proxy.on(faults.writes("deployments"), faults.answer(403, "Forbidden", why), times=1)
+    why = "chat-frontend: exceeded quota: few"
+    said = 'deployments.apps "chat-frontend" is forbidden: exceeded quota: few'
+    proxy.on(faults.writes("deployments"), faults.answer(403, "Forbidden", said), times=1)
     async with operating(through(proxy, tmp_path), namespace), Kubelet(client, namespace):
         await kubectl.apply(graph())
         await view.until(lambda: condition(view.get(kinds.GRAPH, "chat"), "Ready").get("reason") == "Forbidden")
