@@ -76,7 +76,7 @@ async def live(view: View, kubectl: Kubectl, generation: int) -> None:
 
 
 def _is_busy(held: dict[str, Any]) -> bool:
-    return any(held["sizes"][name] for name in ("Queue._since", "Queue._running", "Driver._statuses"))
+    return any(held["sizes"][name] for name in ("Queue._since", "Queue._running", "Driver._settled"))
 
 
 async def rested(operator: Hastened) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def held() -> dict[str, Any]:
             (Store, ("_entries",)),
             (Applier, ("_memory",)),
             (Recorder, ("_said", "_shares")),
-            (Driver, ("_statuses",)),
+            (Driver, ("_statuses", "_settled", "_early")),
             (Metrics, ("_judged",)),
         ):
             if isinstance(found, kind):
