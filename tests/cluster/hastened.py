@@ -27,6 +27,7 @@ from stator.kube.events import Recorder
 from stator.kube.lease import Election, Terms
 from stator.kube.queue import Queue
 from stator.kube.store import Store
+from stator.operator import rendered
 from stator.operator.execute import Driver
 from stator.operator.log import configure
 from stator.operator.metrics import Metrics
@@ -38,6 +39,8 @@ SHORTEST_WATCH = 1
 LONGEST_WATCH = 2
 # Of events so few are remembered that this is full after a short time; how many it is makes no difference.
 REMEMBERED_EVENTS = 32
+# asyncio keeps up to a hundred timers that were cancelled, and their contexts; every request has some.
+OF_TIMERS = frozenset({"Context", "TimerHandle"})
 
 
 class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type] # chosen by the platform
@@ -83,7 +86,9 @@ def patient(speed: float) -> None:
 
 
 def held() -> dict[str, Any]:
-    """What is in memory now."""
+    """What is in memory now, but for renderings: so many are remembered, and which ones is chance."""
+    for remembered in (rendered._load, rendered._render):  # noqa: SLF001 # nobody else has to forget
+        remembered.cache_clear()
     gc.collect()
     objects = gc.get_objects()
     sizes: Counter[str] = Counter()
@@ -102,7 +107,9 @@ def held() -> dict[str, Any]:
         "time": asyncio.get_running_loop().time(),
         "bytes": tracemalloc.get_traced_memory()[0],
         "objects": len(objects),
-        "types": Counter(type(found).__qualname__ for found in objects).most_common(40),
+        "types": Counter(name for found in objects if (name := type(found).__qualname__) not in OF_TIMERS).most_common(
+            40
+        ),
         "sizes": sizes,
         "tasks": len(asyncio.all_tasks()),
         "files": len([*Path("/proc/self/fd").iterdir()]),
