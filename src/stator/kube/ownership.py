@@ -21,7 +21,8 @@ from stator.kube.resources import Json
 _SELF = "."
 _IDENTITY = ("apiVersion", "kind")
 _DIGEST_BYTES = 16
-_KEYS = 4096  # names of containers, variables, ports: about a megabyte when full
+# Names of containers, variables and ports are in nearly every object, and stay; the uids of owners are in one each.
+_KEYS = 512
 
 
 def extract(value: Json, manager: str, *, subresource: str = "") -> Json | None:
