@@ -13,7 +13,8 @@ import pytest
 
 from stator.kube.client import Client
 from stator.kube.connection import connect
-from stator.kube.errors import Request, UnreachableError, from_status, logged
+from stator.kube.errors import Request, UnreachableError, from_status
+from stator.kube.reasons import logged
 from stator.kube.resources import POD
 from stator.operator.certificates import advanced
 

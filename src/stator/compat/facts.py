@@ -55,7 +55,7 @@ class ContainerFacts(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def could_come_from_env_from(self, name: str) -> bool:
         """Whether any `envFrom` source could carry `name`: a source with prefix P can only if `name` starts with P."""
-        return bool(self.env_from) and any(name.startswith(source.get("prefix") or "") for source in self.env_from)
+        return any(name.startswith(source.get("prefix") or "") for source in self.env_from)
 
 
 class GraphFacts(msgspec.Struct, frozen=True, kw_only=True):

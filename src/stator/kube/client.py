@@ -102,10 +102,7 @@ class WatchEvent(NamedTuple):
     @property
     def object(self) -> Json:
         """The object; of a deleted one, as it was at the end. Raises `UnreachableError` when it is none."""
-        try:
-            return _decode_line(self.line).object
-        except msgspec.MsgspecError as error:
-            raise UnreachableError(self.request, f"a line of the watch is no event: {error}") from error
+        return _of_line(self.request, self.line, _decode_line).object
 
 
 class _Line(Struct):
@@ -489,15 +486,19 @@ _decode_head = msgspec.json.Decoder(_Head).decode
 
 
 def _event(request: Request, line: bytes) -> WatchEvent:
-    try:
-        head = _decode_head(line)
-        if head.type == "ERROR":
-            status = _decode_line(line).object
-            raise from_status(request, int(status.get("code") or 500), status)
-    except msgspec.MsgspecError as error:
-        raise UnreachableError(request, f"a line of the watch is no event: {error}") from error
+    head = _of_line(request, line, _decode_head)
+    if head.type == "ERROR":
+        status = _of_line(request, line, _decode_line).object
+        raise from_status(request, int(status.get("code") or 500), status)
     if head.type not in {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}:
         raise UnreachableError(request, f"the watch has an event of type {head.type!r}")
     type_: WatchType = head.type  # type: ignore[assignment] # checked on the lines above
     found = head.object.metadata
     return WatchEvent(type_, Key(found.namespace, found.name), found.uid, found.resourceVersion, request, line)
+
+
+def _of_line(request: Request, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
+    try:
+        return decode(line)
+    except msgspec.MsgspecError as error:
+        raise UnreachableError(request, f"a line of the watch is no event: {error}") from error

@@ -199,16 +199,6 @@ def from_status(request: Request, code: int, status: Any, *, retry_after: float 
     )
 
 
-def logged(error: StatorError | TimeoutError) -> dict[str, str]:
-    """An error as fields of a log line that says itself what it is about: the reason, and what to do about it."""
-    if isinstance(error, TimeoutError):
-        return {"reason": "no answer in time"}
-    whys = [problem.why or problem.what for problem in error.problems]
-    remedies = [problem.remedy for problem in error.problems if problem.remedy]
-    fields = {"reason": "; ".join(whys), "remedy": "; ".join(dict.fromkeys(remedies))}
-    return {name: text for name, text in fields.items() if text}
-
-
 def _class_of(code: int, reason: str, message: str, details: dict[str, Any]) -> type[ApiError]:
     if code == CONFLICT and reason == "AlreadyExists":
         return AlreadyExistsError

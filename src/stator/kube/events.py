@@ -20,8 +20,9 @@ import structlog
 from msgspec import Struct
 
 from stator.kube.client import Client
-from stator.kube.errors import ApiError, NotFoundError, logged
+from stator.kube.errors import ApiError, NotFoundError
 from stator.kube.lease import own_identity
+from stator.kube.reasons import logged
 from stator.kube.resources import EVENT, Json, Key
 
 log = structlog.get_logger(__name__)

@@ -23,7 +23,8 @@ from msgspec import Struct
 from stator.errors import StatorError
 from stator.kube.backoff import Backoff
 from stator.kube.client import SILENT_WATCH, Client, WatchEvent
-from stator.kube.errors import ExpiredError, Request, UnreachableError, logged
+from stator.kube.errors import ExpiredError, Request, UnreachableError
+from stator.kube.reasons import logged
 from stator.kube.resources import Json, Key, Kind, key_of
 from stator.kube.store import Change, Entry, Index, Projection, Store
 

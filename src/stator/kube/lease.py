@@ -25,7 +25,8 @@ from msgspec import Struct
 
 from stator.errors import ExitCode, Position, Problem, StatorError
 from stator.kube.client import Client
-from stator.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError, logged
+from stator.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from stator.kube.reasons import logged
 from stator.kube.resources import LEASE, Json, Key
 
 log = structlog.get_logger(__name__)

@@ -1,4 +1,4 @@
-"""What the exceptions of the HTTP library say, in the words of this project: where to, and why, each once.
+"""What failed requests say, in the words of this project: where to, and why, each once.
 
 aiohttp's own texts name the host with its internals (`ssl:default [Connect call failed (...)]`) and quote whole
 exceptions within each other.
@@ -11,6 +11,8 @@ import re
 import ssl
 
 import aiohttp
+
+from stator.errors import StatorError
 
 # OpenSSL's texts: `[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)`.
 _OPENSSL = re.compile(r"^\[[^\]]*\] (?:certificate verify failed: )?|\.? \(_ssl\.c:\d+\)$")
@@ -35,6 +37,16 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientPayloadError) and error.__cause__ is not None:
         return "the connection was closed within the answer"
     return _of_system(error)
+
+
+def logged(error: StatorError | TimeoutError) -> dict[str, str]:
+    """An error as fields of a log line that says itself what it is about: the reason, and what to do about it."""
+    if isinstance(error, TimeoutError):
+        return {"reason": reason_of(error)}
+    whys = [problem.why or problem.what for problem in error.problems]
+    remedies = [problem.remedy for problem in error.problems if problem.remedy]
+    fields = {"reason": "; ".join(whys), "remedy": "; ".join(dict.fromkeys(remedies))}
+    return {name: text for name, text in fields.items() if text}
 
 
 def _of_system(error: BaseException) -> str:

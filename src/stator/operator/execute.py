@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
@@ -161,10 +161,10 @@ class Driver(Generic[Observed]):
             refused, changed = await self._carry_out(plan, deleted, result)
             if refused:
                 return await self._refused(observed, refused, result)
-            if not changed:
-                return await self._end(key, look, result)
             if early := self._too_early(key, plan):
                 return early
+            if not changed:
+                return await self._end(key, look, result)
         # Somebody else writes the same objects: let others have their turn before the next attempt.
         self._log.warning("does not settle", rounds=_ROUNDS)
         return _UNSETTLED
@@ -186,8 +186,6 @@ class Driver(Generic[Observed]):
 
     async def _end(self, key: Key, look: _Look[Observed], result: _Outcome) -> float | None:
         """There is nothing left to apply: say so."""
-        if early := self._too_early(key, look.plan):
-            return early
         if await self._say(look.observed, look.plan, result):
             self._settle_said(key, look)
         elif result.value == "unchanged":
@@ -201,14 +199,13 @@ class Driver(Generic[Observed]):
             if observed is None:
                 return None
             plan = self._reconciler.plan(observed, self._writes.now())
-        return _Look(observed, plan, self._read(key, reads))
-
-    def _read(self, key: Key, reads: Iterable[Read]) -> _Read:
-        """What is to be read of this object, and besides, as it is now."""
         own = of_object(self._reconciler.kind, key)
-        others = tuple(read for read in dict.fromkeys(reads) if read != own)
+        return _Look(observed, plan, self._read(key, tuple(read for read in dict.fromkeys(reads) if read != own)))
+
+    def _read(self, key: Key, reads: tuple[Read, ...]) -> _Read:
+        """What is to be read of this object, and these reads besides, as it is now."""
         fingerprint = self._writes.caches.fingerprint
-        return _Read(fingerprint((own,)), fingerprint(others), others)
+        return _Read(fingerprint((of_object(self._reconciler.kind, key),)), fingerprint(reads), reads)
 
     def _is_settled(self, key: Key) -> bool:
         settled = self._settled.get(key)
@@ -227,10 +224,11 @@ class Driver(Generic[Observed]):
 
         A plan that its own status changes is made anew, in the pass that the write brings.
         """
-        plan, read = look.plan, self._read(key, look.read.reads)
+        plan = look.plan
         live = self._writes.caches.get(self._reconciler.kind, key)
         if plan.status is None or plan.feeds_back or plan.patch or plan.delete or live is None:
             return
+        read = self._read(key, look.read.reads)
         is_all = read.besides == look.read.besides and _unsaid(live) == _unsaid(self._reconciler.subject(look.observed))
         if is_all and not self._differs(live, plan.status):
             self._settle(key, plan, read)
