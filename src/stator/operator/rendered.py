@@ -18,8 +18,9 @@ from stator.render import Manifest, RenderOptions, render_graph
 
 Json = dict[str, Any]
 
-# About a hundred kilobytes each: enough for the objects that passes are over now, and for what soon follows.
-_REMEMBERED = 64
+# A graph of two components takes about 80 KB with them: enough for the objects that passes are over now, and for what
+# soon follows while two thousand graphs are new at once.
+_REMEMBERED = 256
 
 
 def load(live: Json, without: Container[str] = ()) -> Graph:
