@@ -1,11 +1,12 @@
 """Onboarding graphs on a real API server: the operator beside a small kopf operator that does the same job.
 
     python bench/onboard.py --graphs 2000            both, on a fresh server each; no controllers, so no Pods
-    python bench/onboard.py --graphs 10000 --only stator
+    python bench/onboard.py --graphs 10000 --only stator --steady 900
 
 A graph is a frontend and a worker: nine objects besides itself. All graphs exist before the operator starts; onboarding
 ends when every Deployment exists and the operator has come to rest. Then graphs that come one at a time are timed until
-their Deployments and status are there, and steady state is watched. kopf goes into a virtual environment of its own.
+their Deployments and status are there, and steady state is watched for `--steady` seconds: each watch ends after
+600 to 900, and is followed by a list. kopf goes into a virtual environment of its own.
 
 Both operators run as an account of their own, and requests are counted by the server for that account: flow schemas
 that match it, one for each group of verbs, are the counters.
@@ -44,7 +45,6 @@ NAMESPACE = "bench"
 ACCOUNT = "bench-operator"
 DEPLOYMENTS, OBJECTS = 2, 9
 TRICKLE, PAUSE = 100, 0.05
-STEADY = 30.0
 REST = 2.0
 LONGEST = 7200.0
 VERBS = {"writes": ["create", "update", "patch", "delete", "deletecollection"], "reads": ["get", "list", "watch"]}
@@ -198,7 +198,7 @@ async def is_onboarded(client: Client, name: str) -> bool:
     return len(found.items) == DEPLOYMENTS
 
 
-async def measure(start: Callable[[Path], Process], server: Server, graphs: int) -> dict[str, Any]:
+async def measure(start: Callable[[Path], Process], server: Server, graphs: int, steady: float) -> dict[str, Any]:
     """One operator on one server."""
     kubeconfig = prepare(server)
     async with connect(server.kubeconfig) as client:
@@ -231,11 +231,11 @@ async def measure(start: Callable[[Path], Process], server: Server, graphs: int)
             }
             await rest(process)
             before, cpu = requests(server), process.cpu()
-            await asyncio.sleep(STEADY)
+            await asyncio.sleep(steady)
             after = requests(server)
             result |= {
                 "steady writes": after["writes"] - before["writes"],
-                "steady cpu %": round(100 * (process.cpu() - cpu) / STEADY, 2),
+                "steady cpu %": round(100 * (process.cpu() - cpu) / steady, 2),
                 "steady MiB": round(process.memory("VmRSS")),
             }
     return result
@@ -245,6 +245,7 @@ def main() -> None:
     """Measure and print, one JSON object per operator."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--graphs", type=int, default=2000)
+    parser.add_argument("--steady", type=float, default=30.0, help="Seconds for which steady state is watched.")
     parser.add_argument("--only", choices=["stator", "kopf"])
     parser.add_argument("--logs", type=Path, help="Keep the logs of the server and operators here.")
     arguments = parser.parse_args()
@@ -259,7 +260,8 @@ def main() -> None:
             work.mkdir(parents=True, exist_ok=True)
             with attach(work / "cluster", assets, controllers=()) as server:
                 install(server)
-                print(name, json.dumps(asyncio.run(measure(start, server, arguments.graphs))), flush=True)
+                result = asyncio.run(measure(start, server, arguments.graphs, arguments.steady))
+                print(name, json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":
