@@ -7,6 +7,7 @@ a server is started.
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
@@ -32,6 +33,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.cluster)
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left_for_others() -> Iterator[None]:
+    """Collect what is unclosed while its warnings are ignored, and not in a test of another module."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")
