@@ -13,7 +13,7 @@ import pytest
 
 from stator.kube.client import Client
 from stator.kube.connection import connect
-from stator.kube.errors import Request, UnreachableError, from_status
+from stator.kube.errors import Request, UnreachableError, UntrustedError, from_status
 from stator.kube.reasons import logged
 from stator.kube.resources import POD
 from stator.operator.certificates import advanced
@@ -96,9 +96,10 @@ async def test_a_certificate_of_somebody_else_is_told(tmp_path: Path) -> None:
     listening = await asyncio.start_server(_hangs_up, "127.0.0.1", 0, ssl=tls)
     server = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     async with listening, _client(tmp_path, f"https://{server}") as client:
-        with pytest.raises(UnreachableError) as caught:
+        with pytest.raises(UntrustedError) as caught:
             await client.get(POD, "web", "bench")
     [problem] = caught.value.problems
+    assert "certificate-authority" in problem.remedy
     assert problem.why.startswith(f"the certificate of {server} is not trusted: ")
     assert "_ssl.c" not in problem.why
 

@@ -25,6 +25,7 @@ from stator.kube.errors import (
     Request,
     UnauthorizedError,
     UnreachableError,
+    UntrustedError,
     from_status,
 )
 from stator.kube.reasons import reason_of
@@ -375,6 +376,8 @@ class Client:
                 return response
             async with response:
                 body = await response.read()
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise UntrustedError(call.request, reason_of(error)) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise UnreachableError(call.request, reason_of(error)) from error
         finally:

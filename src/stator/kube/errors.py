@@ -77,6 +77,12 @@ class UnreachableError(ApiError):
     remedy = "see that the API server of the kubeconfig is up and reachable from here"
 
 
+class UntrustedError(UnreachableError):
+    """The server shows a certificate that nobody vouches for who is known here: often it is another server."""
+
+    remedy = "use the kubeconfig of this very cluster, with the authority of its certificate (certificate-authority)"
+
+
 class BadRequestError(ApiError):
     """400: the request itself is malformed."""
 
