@@ -18,8 +18,8 @@ from stator.render import Manifest, RenderOptions, render_graph
 
 Json = dict[str, Any]
 
-# A graph of two components takes about 80 KB with them: enough for the objects that passes are over now, and for what
-# soon follows while two thousand graphs are new at once.
+# A graph and its two components take about 80 KB: enough for the objects that passes are over now, and for what soon
+# follows while hundreds of graphs are new at once.
 _REMEMBERED = 256
 
 
