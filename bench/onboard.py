@@ -34,6 +34,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "cluster"))
 
 from apiserver import Server, attach, find_assets, free_ports  # noqa: E402
 from operating import graph, install  # noqa: E402
+from uv import find_uv_bin  # noqa: E402
 
 from stator.kube.client import Client  # noqa: E402
 from stator.kube.connection import connect  # noqa: E402
@@ -83,7 +84,7 @@ def kopf(kubeconfig: Path) -> Process:
     """The kopf operator."""
     environment = Path(os.environ.get("BENCH_KOPF_VENV", Path.home() / ".cache" / "stator" / "bench-kopf"))
     if not (environment / "bin" / "kopf").exists():
-        uv = str(Path(sys.executable).with_name("uv"))
+        uv = find_uv_bin()
         subprocess.run([uv, "venv", "-q", "--allow-existing", str(environment)], check=True)
         python = str(environment / "bin" / "python")
         packages = ["kopf", "kubernetes", "uvloop", "-e", str(HERE.parent)]

@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 from evidence import compiled, components, variables
+from uv import find_uv_bin
 
 from stator.compat.dictionaries.options import Option, Parser
 from stator.compat.dictionaries.release import EngineFile, Module, ReleaseFile
@@ -57,7 +58,7 @@ OBSOLETE = re.compile(r"deprecating flag: (--\S+)")
 
 def uv(*arguments: str) -> None:
     """Run uv quietly; its own message tells what went wrong."""
-    subprocess.run(["uv", *arguments], check=True)
+    subprocess.run([find_uv_bin(), *arguments], check=True)
 
 
 def installed(release: str, *packages: str) -> Path:
